@@ -1,0 +1,90 @@
+package input
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// dataLink is the link through which the kubelet switches a mounted ConfigMap from one state to the
+// next, all files at once.
+const dataLink = "..data"
+
+// A file is one file of the input directory, as found: err is fs.ErrNotExist if it is not there.
+type file struct {
+	content []byte
+	err     error
+}
+
+// readDirectory reads the files that limits names, each of at most that many bytes. They are all of
+// one state of the ConfigMap: the kubelet removes a state only after dataLink points to the next, so
+// what was read while the link stayed the same belongs together.
+//
+// It never waits for a writer and never reads what it would refuse: a FIFO, a device, a directory or a
+// huge file costs one open and one stat.
+func readDirectory(dir string, limits map[string]int64) (map[string]file, error) {
+	for range 10 { // an update a minute is usual; ten while we read is not
+		state, err := os.Readlink(filepath.Join(dir, dataLink))
+		if err != nil {
+			state = "" // a plain directory
+		}
+		files, err := readState(filepath.Join(dir, state), limits)
+		if now, _ := os.Readlink(filepath.Join(dir, dataLink)); now == state {
+			return files, err
+		}
+	}
+	return nil, errors.New("keeps changing while it is read")
+}
+
+func readState(dir string, limits map[string]int64) (map[string]file, error) {
+	switch info, err := os.Stat(dir); {
+	case err != nil:
+		return nil, withoutOperation(err)
+	case !info.IsDir():
+		return nil, errors.New("not a directory")
+	}
+	files := make(map[string]file, len(limits))
+	for name, limit := range limits {
+		content, err := readFile(filepath.Join(dir, name), limit)
+		files[name] = file{content, err}
+	}
+	return files, nil
+}
+
+func readFile(path string, limit int64) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a FIFO would block without
+	if err != nil {
+		return nil, withoutOperation(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, withoutOperation(err)
+	case !info.Mode().IsRegular():
+		return nil, errors.New("not a regular file")
+	case info.Size() > limit:
+		return nil, fmt.Errorf("%d bytes, more than the %d allowed", info.Size(), limit)
+	}
+	content, err := io.ReadAll(io.LimitReader(f, limit+1)) // the size may have lied, as in /proc
+	switch {
+	case err != nil:
+		return nil, withoutOperation(err)
+	case int64(len(content)) > limit:
+		return nil, fmt.Errorf("more than the %d bytes allowed", limit)
+	}
+	return content, nil
+}
+
+// withoutOperation drops "open /input/x: " from an error that will be shown behind the path anyway.
+func withoutOperation(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}

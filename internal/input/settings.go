@@ -1,0 +1,118 @@
+package input
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// A setting is one row of the table in SPEC section 2. Each is a flag, and a file of the same name.
+type setting struct {
+	name     string
+	fallback string // the default; "" if there is none
+	usage    string
+	set      func(*Request, string) error
+}
+
+// required says whether there is no run without it.
+func (s setting) required() bool { return s.name == "instance-id" || s.name == "workflow-name" }
+
+// settings holds every setting but --input-dir, which says where the files are.
+var settings = []setting{
+	{"instance-id", "", "the `ID` of the instance to start, 1 to 64 ASCII letters, digits, _ and - (required)", setInstanceID},
+	{"workflow-name", "", "the `name` under which the worker registered the workflow (required)", setWorkflowName},
+	{"sidecar", "", "the sidecar's `address`, http:// or https://, host and port\n" +
+		"(default $DAPR_HTTP_ENDPOINT, else http://127.0.0.1:$DAPR_HTTP_PORT, else port 3500)", setSidecar},
+	{"not-after", "", "never start later than this `time`, RFC 3339, such as 2026-12-31T23:59:59Z:\n" +
+		"guards against a state store that has forgotten the instance (default none)", setNotAfter},
+	{"retry-for", "2m", "keep asking for this `duration` while the sidecar is not answering", duration(func(r *Request) *time.Duration { return &r.RetryFor })},
+	{"retry-max-interval", "2s", "longest pause (`duration`) between two asks; they start shorter, grow, and vary at random so that\n" +
+		"many triggers don't ask in step", duration(func(r *Request) *time.Duration { return &r.RetryMaxInterval })},
+	{"request-timeout", "10s", "limit of one ask (`duration`)", duration(func(r *Request) *time.Duration { return &r.RequestTimeout })},
+	{"start-timeout", "1m", "limit of the one start request (`duration`); it is long since daprd holds a start until a worker\n" +
+		"is connected", duration(func(r *Request) *time.Duration { return &r.StartTimeout })},
+	{"start-delay", "5s", "gRPC only: schedule the run this far ahead (`duration`), so that Dapr refuses\n" +
+		"any other start meanwhile", setStartDelay},
+	{"confirm-for", "30s", "ask for this `duration`, after a start whose answer was lost, whether it took", duration(func(r *Request) *time.Duration { return &r.ConfirmFor })},
+	{"log-format", "text", "`format` of the log on standard error: text or json", setLogFormat},
+	{"termination-log", "/dev/termination-log", "also write the outcome to this `file`, if it exists: the kubelet\n" +
+		" shows it in the pod's status", setTerminationLog},
+}
+
+func setInstanceID(r *Request, text string) error {
+	r.InstanceID = text // also if it is wrong: the outcome says what was given
+	if text == "" || len(text) > 64 || strings.TrimLeft(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" {
+		return fmt.Errorf("%s is not an instance ID (1 to 64 ASCII letters, digits, _ and -)", quote(text))
+	}
+	return nil
+}
+
+func setWorkflowName(r *Request, text string) error {
+	switch {
+	case text == "":
+		return errors.New("a workflow name can't be empty")
+	case !utf8.ValidString(text):
+		return errors.New("not UTF-8")
+	}
+	r.WorkflowName = text
+	return nil
+}
+
+func setSidecar(r *Request, text string) (err error) {
+	r.Sidecar, err = parseAddress(text)
+	if err == nil && strings.HasPrefix(r.Sidecar.Scheme, "grpc") {
+		return errGRPC
+	}
+	return err
+}
+
+func setNotAfter(r *Request, text string) error {
+	// UnmarshalText is strict where time.Parse is not: that takes one-digit hours and a comma.
+	if err := r.NotAfter.Time.UnmarshalText([]byte(text)); err != nil {
+		return fmt.Errorf("%s is not a time such as 2026-12-31T23:59:59Z (RFC 3339)", quote(text))
+	}
+	r.NotAfter.Text = text
+	return nil
+}
+
+func duration(field func(*Request) *time.Duration) func(*Request, string) error {
+	return func(r *Request, text string) error {
+		d, err := parseDuration(text)
+		if err == nil && d == 0 {
+			return errors.New("must be longer than 0")
+		}
+		*field(r) = d
+		return err
+	}
+}
+
+func setStartDelay(r *Request, text string) (err error) {
+	r.StartDelay, err = parseDuration(text)
+	return err
+}
+
+func parseDuration(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("%s is not a duration such as 90s, 2m or 1h30m", quote(text))
+	case d < 0:
+		return 0, errors.New("can't be negative")
+	}
+	return d, nil
+}
+
+func setLogFormat(r *Request, text string) error {
+	if text != "text" && text != "json" {
+		return fmt.Errorf("%s is neither text nor json", quote(text))
+	}
+	r.LogFormat = text
+	return nil
+}
+
+func setTerminationLog(r *Request, text string) error {
+	r.TerminationLog = text
+	return nil
+}

@@ -1,0 +1,117 @@
+// Package outcome holds the ways a run of the trigger can end: their names, exit codes, messages and
+// the JSON line that tells them (SPEC section 4).
+package outcome
+
+import "fmt"
+
+// Name says how a run ended.
+type Name string
+
+// The outcomes. Only the first three exit with 0: the instance exists now, or its deadline has passed.
+const (
+	Started      Name = "started"
+	Exists       Name = "exists"
+	Expired      Name = "expired"
+	Undetermined Name = "undetermined"
+	Unstarted    Name = "unstarted"
+	Rejected     Name = "rejected"
+	Conflict     Name = "conflict"
+	Unknown      Name = "unknown"
+	Invalid      Name = "invalid"
+)
+
+// ExitCode returns the process's exit code: 0 done, 3 nothing was started and running again may help, 4
+// and 9 running again can't help, 5 it may or may not have been started. A Job's podFailurePolicy is
+// built on these. 1 and 2 are left to crashes: a panic exits with 2.
+func (n Name) ExitCode() int {
+	switch n {
+	case Started, Exists, Expired:
+		return 0
+	case Undetermined, Unstarted:
+		return 3
+	case Rejected, Conflict:
+		return 4
+	case Unknown:
+		return 5
+	case Invalid:
+		return 9
+	}
+	panic("no exit code for outcome " + string(n))
+}
+
+// An Outcome is how one run ended, and why.
+type Outcome struct {
+	Name          Name
+	InstanceID    string
+	WorkflowName  string
+	RuntimeStatus string // what the sidecar last called the instance, "" if it did not say
+	Message       string // one sentence
+	Hint          string // what to do now; follows the message and is never cut
+}
+
+// deleteJob ends the outcomes that fail the Job for good.
+const deleteJob = "a corrected ConfigMap does not revive a failed Job: delete the Job (kro recreates it at once)"
+
+// About is the instance that an outcome speaks of.
+type About struct {
+	InstanceID   string
+	WorkflowName string
+}
+
+func (a About) outcome(name Name, status, message string) Outcome {
+	return Outcome{Name: name, InstanceID: a.InstanceID, WorkflowName: a.WorkflowName, RuntimeStatus: status, Message: message}
+}
+
+// Started says that the one start took. The status is "" unless the sidecar was asked again.
+func (a About) Started(status string) Outcome {
+	return a.outcome(Started, status, fmt.Sprintf("instance %s started", a.InstanceID))
+}
+
+// Exists says that there was nothing left to start.
+func (a About) Exists(status string) Outcome {
+	message := fmt.Sprintf("instance %s already exists, not starting it again", a.InstanceID)
+	switch status {
+	case "PENDING", "UNKNOWN":
+		message += fmt.Sprintf(" (%s: accepted, not running yet)", status)
+	}
+	return a.outcome(Exists, status, message)
+}
+
+// Expired says that the deadline, in the user's own notation, is over.
+func (a About) Expired(deadline string) Outcome {
+	return a.outcome(Expired, "", fmt.Sprintf("notAfter %s has passed, not starting %s", deadline, a.InstanceID))
+}
+
+// Undetermined says that the sidecar did not tell whether the instance exists.
+func (a About) Undetermined(why string) Outcome {
+	return a.outcome(Undetermined, "", fmt.Sprintf("cannot tell whether %s exists (%s), refusing to start", a.InstanceID, why))
+}
+
+// Unstarted says that the instance did not exist, or was not asked for, and that no start took.
+func (a About) Unstarted(why string) Outcome {
+	return a.outcome(Unstarted, "", fmt.Sprintf("%s not started: %s", a.InstanceID, why))
+}
+
+// Rejected says that the sidecar refused the start; answer is what it said.
+func (a About) Rejected(answer string) Outcome {
+	o := a.outcome(Rejected, "", fmt.Sprintf("the sidecar refused to start %s (%s)", a.InstanceID, answer))
+	o.Hint = deleteJob
+	return o
+}
+
+// Conflict says that the instance ID is taken by another workflow.
+func (a About) Conflict(other, status string) Outcome {
+	return a.outcome(Conflict, status, fmt.Sprintf("instance %s exists but runs %s, not %s", a.InstanceID, other, a.WorkflowName))
+}
+
+// Unknown says that a start was sent and that nothing tells whether it took.
+func (a About) Unknown(status, why string) Outcome {
+	return a.outcome(Unknown, status, fmt.Sprintf("%s may or may not have been started (%s)", a.InstanceID, why))
+}
+
+// Invalid says that the settings or the input can't be used; problems holds them all, on one line.
+func (a About) Invalid(problems string) Outcome {
+	o := a.outcome(Invalid, "", problems)
+	o.Hint = deleteJob
+	return o
+}

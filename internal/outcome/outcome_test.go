@@ -1,0 +1,75 @@
+package outcome_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/stuttgart-things/dapr-workflow-trigger/internal/outcome"
+	"github.com/stuttgart-things/dapr-workflow-trigger/internal/printable"
+)
+
+var about = outcome.About{InstanceID: "cbw_app-old", WorkflowName: "W"}
+
+func TestEveryOutcomeHasItsExitCodeAndMessage(t *testing.T) {
+	const hint = "; a corrected ConfigMap does not revive a failed Job: delete the Job (kro recreates it at once)"
+	for _, c := range []struct {
+		outcome outcome.Outcome
+		exit    int
+		name    string
+		message string
+	}{
+		{about.Started(""), 0, "started", "instance cbw_app-old started"},
+		{about.Exists("RUNNING"), 0, "exists", "instance cbw_app-old already exists, not starting it again"},
+		{about.Exists("PENDING"), 0, "exists", "instance cbw_app-old already exists, not starting it again (PENDING: accepted, not running yet)"},
+		{about.Exists("UNKNOWN"), 0, "exists", "instance cbw_app-old already exists, not starting it again (UNKNOWN: accepted, not running yet)"},
+		{about.Expired("2026-12-31T23:59:59Z"), 0, "expired", "notAfter 2026-12-31T23:59:59Z has passed, not starting cbw_app-old"},
+		{about.Undetermined("HTTP 403"), 3, "undetermined", "cannot tell whether cbw_app-old exists (HTTP 403), refusing to start"},
+		{about.Unstarted("connection refused"), 3, "unstarted", "cbw_app-old not started: connection refused"},
+		{about.Rejected("400, ERR_X: no"), 4, "rejected", "the sidecar refused to start cbw_app-old (400, ERR_X: no)" + hint},
+		{about.Conflict("V", "RUNNING"), 4, "conflict", "instance cbw_app-old exists but runs V, not W"},
+		{about.Unknown("PENDING", "timeout"), 5, "unknown", "cbw_app-old may or may not have been started (timeout)"},
+		{about.Invalid("--not-after: no"), 9, "invalid", "--not-after: no" + hint},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			assert.Equal(t, c.exit, c.outcome.Name.ExitCode())
+			var got map[string]string
+			require.NoError(t, json.Unmarshal(c.outcome.Line(printable.Filter{}), &got))
+			assert.Equal(t, map[string]string{
+				"outcome": c.name, "instanceID": "cbw_app-old", "workflowName": "W",
+				"runtimeStatus": c.outcome.RuntimeStatus, "message": c.message,
+			}, got)
+		})
+	}
+}
+
+func TestTheLineFitsATerminationMessageAndKeepsItsHint(t *testing.T) {
+	for name, filler := range map[string]string{
+		"letters": "x", "quotes": `"`, "backslashes": `\`, "umlauts": "ü", "emoji": "🙂", "line breaks": "\n",
+		"angle brackets": "<", "broken UTF-8": "\xff", "line separators": "\u2028",
+	} {
+		t.Run(name, func(t *testing.T) {
+			long := strings.Repeat(filler, 100_000)
+			o := outcome.About{InstanceID: long, WorkflowName: long}.Rejected(long)
+			o.RuntimeStatus = long
+			line := o.Line(printable.Filter{})
+			assert.LessOrEqual(t, len(line), outcome.MaxBytes)
+			assert.NotContains(t, string(line), "\n")
+			var got struct{ Message string }
+			require.NoError(t, json.Unmarshal(line, &got))
+			assert.True(t, strings.HasSuffix(got.Message, "delete the Job (kro recreates it at once)"))
+		})
+	}
+}
+
+func TestTheLineShowsNoTokenInAnyField(t *testing.T) {
+	const token = `to"ken<1>`
+	o := outcome.About{InstanceID: "a", WorkflowName: token}.Conflict(token, token)
+	line := string(o.Line(printable.NewFilter(token)))
+	assert.NotContains(t, line, token)
+	assert.NotContains(t, line, `to\"ken<1>`)
+	assert.Equal(t, 4, strings.Count(line, "[redacted]"))
+}

@@ -1,0 +1,166 @@
+// Package workflow decides whether a workflow is started, and starts it: once, and only after the
+// sidecar has said that the instance does not exist (SPEC sections 1 and 3).
+//
+// Dapr runs a completed instance again when it is started again. That, and a Job that a controller
+// recreated every five minutes, is how one workflow ran 237 times in 20 hours; it is why the ask comes
+// first and why nothing here ever sends a second start.
+package workflow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/stuttgart-things/dapr-workflow-trigger/internal/input"
+	"github.com/stuttgart-things/dapr-workflow-trigger/internal/outcome"
+)
+
+// grace is what a signal leaves to a start that is under way, and again to confirming it. Both fit into
+// the 30 s that Kubernetes waits before it kills.
+const grace = 10 * time.Second
+
+// Run makes the decision and returns how it ended. The context ends when the process is told to stop;
+// its cause says by what.
+func Run(ctx context.Context, log *slog.Logger, sidecar Sidecar, request input.Request) outcome.Outcome {
+	d := &decision{log, sidecar, request, outcome.About{InstanceID: request.InstanceID, WorkflowName: request.WorkflowName}}
+
+	if d.expired() {
+		return d.about.Expired(request.NotAfter.Text)
+	}
+	state, err := d.ask(ctx)
+	switch {
+	case err == nil && state.Answer == Found:
+		return d.found(state)
+	case ctx.Err() != nil:
+		return d.stopped(ctx)
+	case err != nil:
+		return d.about.Undetermined(err.Error())
+	case state.Answer != NotFound:
+		return d.about.Undetermined("the answer says nothing")
+	}
+	return d.start(ctx)
+}
+
+type decision struct {
+	log     *slog.Logger
+	sidecar Sidecar
+	request input.Request
+	about   outcome.About
+}
+
+func (d *decision) expired() bool { return d.request.NotAfter.Passed(time.Now()) }
+
+func (d *decision) stopped(ctx context.Context) outcome.Outcome {
+	return d.about.Unstarted(context.Cause(ctx).Error())
+}
+
+// found is the outcome for an instance that is there already.
+func (d *decision) found(state State) outcome.Outcome {
+	if state.WorkflowName != "" && state.WorkflowName != d.request.WorkflowName {
+		return d.about.Conflict(state.WorkflowName, state.RuntimeStatus)
+	}
+	return d.about.Exists(state.RuntimeStatus)
+}
+
+// ask asks until the sidecar answers or RetryFor is over.
+func (d *decision) ask(ctx context.Context) (State, error) {
+	begin := time.Now()
+	var notAnswered *NotAnswered
+	state, err := d.poll(ctx, d.request.RetryFor, func(_ State, err error) bool { return errors.As(err, &notAnswered) })
+	if errors.As(err, &notAnswered) {
+		err = fmt.Errorf("the sidecar %s did not answer for %v: %w", d.request.Sidecar, time.Since(begin).Round(100*time.Millisecond), err)
+	}
+	return state, err
+}
+
+// start sends the one start. It looks at the deadline and for a signal when everything else is done: the
+// asking may have taken minutes, and connecting up to StartTimeout.
+func (d *decision) start(ctx context.Context) outcome.Outcome {
+	if d.expired() {
+		return d.about.Expired(d.request.NotAfter.Text)
+	}
+	connecting, cancel := context.WithTimeout(ctx, d.request.StartTimeout)
+	defer cancel()
+	giveUp, _ := connecting.Deadline()
+	starter, err := d.sidecar.Connect(connecting)
+	if starter != nil {
+		defer func() { _ = starter.Close() }()
+	}
+	switch {
+	case ctx.Err() != nil:
+		return d.stopped(ctx)
+	case err != nil:
+		return d.about.Unstarted(err.Error())
+	case d.expired():
+		return d.about.Expired(d.request.NotAfter.Text)
+	}
+
+	d.log.Info("starting the instance, once", "timeout", d.request.StartTimeout)
+	sending, cancel := outlive(ctx, grace)
+	defer cancel()
+	sending, cancel = context.WithDeadline(sending, giveUp)
+	defer cancel()
+	err = starter.Start(sending)
+
+	var turnedAway *TurnedAway
+	var refused *Refused
+	switch {
+	case err == nil:
+		return d.about.Started("")
+	case errors.As(err, &turnedAway):
+		return d.about.Unstarted(turnedAway.Why)
+	case errors.As(err, &refused):
+		return d.about.Rejected(refused.Answer)
+	}
+	return d.confirm(ctx, err)
+}
+
+// confirm finds out whether a start took whose answer was lost. An instance that is still PENDING proves
+// nothing: a start that failed half-way leaves one that never runs.
+func (d *decision) confirm(ctx context.Context, lost error) outcome.Outcome {
+	d.log.Warn("the answer to the start was lost, asking whether it took", "why", lost, "for", d.request.ConfirmFor)
+	ctx, cancel := outlive(ctx, grace)
+	defer cancel()
+	state, err := d.poll(ctx, d.request.ConfirmFor, func(state State, err error) bool {
+		return err != nil || !settled(state)
+	})
+	why := fmt.Sprintf("the start: %v; asked since: ", lost)
+	switch {
+	case err != nil:
+		return d.about.Unknown("", why+err.Error())
+	case state.Answer != Found:
+		return d.about.Unknown("", why+"the instance does not exist")
+	case !settled(state):
+		return d.about.Unknown(state.RuntimeStatus, why+"the instance is "+state.RuntimeStatus+", which proves nothing")
+	}
+	if found := d.found(state); found.Name == outcome.Conflict {
+		return found
+	}
+	return d.about.Started(state.RuntimeStatus)
+}
+
+// settled says whether the instance is there for good: past PENDING, and not UNKNOWN, Dapr's word for one
+// that is stalled.
+func settled(state State) bool {
+	return state.Answer == Found && state.RuntimeStatus != "PENDING" && state.RuntimeStatus != "UNKNOWN"
+}
+
+// outlive returns a context that ends as long as extra after ctx does, for what a signal must not cut off.
+func outlive(ctx context.Context, extra time.Duration) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		timer := time.NewTimer(extra)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			cancel(fmt.Errorf("%w, and %v more were not enough", context.Cause(ctx), extra))
+		case <-longer.Done():
+		}
+	})
+	return longer, func() {
+		stop()
+		cancel(context.Canceled)
+	}
+}
