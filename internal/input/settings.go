@@ -21,24 +21,26 @@ func (s setting) required() bool { return s.name == "instance-id" || s.name == "
 
 // settings holds every setting but --input-dir, which says where the files are.
 var settings = []setting{
-	{"instance-id", "", "the `ID` of the instance to start, 1 to 64 ASCII letters, digits, _ and - (required)", setInstanceID},
+	{"instance-id", "", "the `ID` of the instance to start: 1 to 64 ASCII letters, digits, _ and - (required)", setInstanceID},
 	{"workflow-name", "", "the `name` under which the worker registered the workflow (required)", setWorkflowName},
-	{"sidecar", "", "the sidecar's `address`, http:// or https://, host and port\n" +
-		"(default $DAPR_HTTP_ENDPOINT, else http://127.0.0.1:$DAPR_HTTP_PORT, else port 3500)", setSidecar},
+	{"sidecar", "", "the sidecar's `address`: http:// or https://, host and port (default\n" +
+		"$DAPR_HTTP_ENDPOINT, else http://127.0.0.1:$DAPR_HTTP_PORT, else port 3500)", setSidecar},
 	{"not-after", "", "never start later than this `time`, RFC 3339, such as 2026-12-31T23:59:59Z:\n" +
-		"guards against a state store that has forgotten the instance (default none)", setNotAfter},
-	{"retry-for", "2m", "keep asking for this `duration` while the sidecar is not answering", duration(func(r *Request) *time.Duration { return &r.RetryFor })},
-	{"retry-max-interval", "2s", "longest pause (`duration`) between two asks; they start shorter, grow, and vary at random so that\n" +
-		"many triggers don't ask in step", duration(func(r *Request) *time.Duration { return &r.RetryMaxInterval })},
-	{"request-timeout", "10s", "limit of one ask (`duration`)", duration(func(r *Request) *time.Duration { return &r.RequestTimeout })},
-	{"start-timeout", "1m", "limit of the one start request (`duration`); it is long since daprd holds a start until a worker\n" +
-		"is connected", duration(func(r *Request) *time.Duration { return &r.StartTimeout })},
-	{"start-delay", "5s", "gRPC only: schedule the run this far ahead (`duration`), so that Dapr refuses\n" +
+		"a state store that has forgotten the instance would let it run again (default none)", setNotAfter},
+	{"retry-for", "2m", "for how long (`duration`) to keep asking while the sidecar is not answering",
+		duration(func(r *Request) *time.Duration { return &r.RetryFor })},
+	{"retry-max-interval", "2s", "longest pause (`duration`) between two asks: they begin shorter, grow, and vary\n" +
+		"at random, so that many triggers don't ask in step", duration(func(r *Request) *time.Duration { return &r.RetryMaxInterval })},
+	{"request-timeout", "10s", "limit (`duration`) of one ask", duration(func(r *Request) *time.Duration { return &r.RequestTimeout })},
+	{"start-timeout", "1m", "limit (`duration`) of the one start request, connecting included: daprd holds\n" +
+		"a start until a worker is connected", duration(func(r *Request) *time.Duration { return &r.StartTimeout })},
+	{"start-delay", "5s", "gRPC only: schedule the run this far (`duration`) ahead, so that Dapr refuses\n" +
 		"any other start meanwhile", setStartDelay},
-	{"confirm-for", "30s", "ask for this `duration`, after a start whose answer was lost, whether it took", duration(func(r *Request) *time.Duration { return &r.ConfirmFor })},
+	{"confirm-for", "30s", "for how long (`duration`) to ask, after a start whose answer was lost, whether\n" +
+		"it took", duration(func(r *Request) *time.Duration { return &r.ConfirmFor })},
 	{"log-format", "text", "`format` of the log on standard error: text or json", setLogFormat},
-	{"termination-log", "/dev/termination-log", "also write the outcome to this `file`, if it exists: the kubelet\n" +
-		" shows it in the pod's status", setTerminationLog},
+	{"termination-log", "/dev/termination-log", "also write the outcome to this `file`, if it exists: the kubelet shows it in\n" +
+		"the pod's status", setTerminationLog},
 }
 
 func setInstanceID(r *Request, text string) error {

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"strings"
 )
 
@@ -102,26 +102,17 @@ func (a answer) describe(status int, body []byte) string {
 	return fmt.Sprintf("%d, %s", status, text)
 }
 
-// isCertificate says whether a connection failed on a certificate, ours to the server or the server's to
-// us. Trying again does not mend one.
+// isCertificate says whether a connection failed on a certificate, the server's or one that the server
+// wanted of us. Trying again does not mend one.
 func isCertificate(err error) bool {
-	var ours *tls.CertificateVerificationError
-	var roots x509.SystemRootsError
-	if errors.As(err, &ours) || errors.As(err, &roots) {
+	var verification *tls.CertificateVerificationError
+	if errors.As(err, &verification) {
 		return true
 	}
-	if strings.Contains(err.Error(), "failed to parse certificate") { // crypto/tls has no type for it
-		return true
-	}
-	var alert tls.AlertError
-	if !errors.As(err, &alert) {
-		return false
-	}
-	switch alert {
-	case 42, 43, 44, 45, 46, 48, 116: // RFC 8446, 6.2: from bad_certificate to unknown_ca, certificate_required
-		return true
-	}
-	return false
+	// crypto/tls has no types for the rest: an alert from the server, a certificate that can't be read.
+	var alert *net.OpError
+	return errors.As(err, &alert) && alert.Op == "remote error" && strings.Contains(alert.Err.Error(), "certificate") ||
+		strings.Contains(err.Error(), "failed to parse certificate")
 }
 
 // explain says in a sentence why nothing, or not everything, came back.

@@ -1,0 +1,185 @@
+package workflow_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/stuttgart-things/dapr-workflow-trigger/internal/input"
+	"github.com/stuttgart-things/dapr-workflow-trigger/internal/outcome"
+	"github.com/stuttgart-things/dapr-workflow-trigger/internal/workflow"
+)
+
+// The answers of a real daprd, as they stand on the wire.
+var (
+	wireNotFound = answer(404, `{"errorCode":"ERR_INSTANCE_ID_NOT_FOUND","message":"unable to find workflow with the provided instance ID: cbw_a"}`)
+	wireRunning  = answer(200, `{"instanceID":"cbw_a","workflowName":"W","createdAt":"2026-11-30T09:15:42Z","lastUpdatedAt":"2026-11-30T09:15:42Z","runtimeStatus":"RUNNING","properties":{"dapr.workflow.input":"{\"name\":\"a\"}"}}`)
+	wireAccepted = answer(202, `{"instanceID":"cbw_a"}`)
+)
+
+func answer(status int, body string) string {
+	return fmt.Sprintf("HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", status, http.StatusText(status), len(body), body)
+}
+
+// A behaviour is what the server does with a connection once a whole request was read from it; the
+// connection is closed when it returns.
+type behaviour func(conn net.Conn)
+
+func says(text string) behaviour {
+	return func(conn net.Conn) { _, _ = io.WriteString(conn, text) }
+}
+
+func resets(conn net.Conn) { _ = conn.(interface{ SetLinger(int) error }).SetLinger(0) }
+
+func staysSilent(conn net.Conn) {
+	_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+	_, _ = conn.Read(make([]byte, 1)) // until the client hangs up
+}
+
+// A wire is a sidecar of raw connections that records what reached it, to the byte. Its behaviours
+// are used one after another, the last one again and again.
+type wire struct {
+	listener net.Listener
+	accept   func(n int, conn net.Conn) bool
+
+	mu     sync.Mutex
+	asks   []behaviour
+	starts []behaviour
+	conns  []*bytes.Buffer
+	bodies []string
+	served sync.WaitGroup
+}
+
+func newWire(t *testing.T, asks, starts []behaviour) *wire {
+	t.Helper()
+	return newPickyWire(t, asks, starts, nil)
+}
+
+// newPickyWire returns a wire that may drop connection n before anything is read from it.
+func newPickyWire(t *testing.T, asks, starts []behaviour, accept func(n int, conn net.Conn) bool) *wire {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	w := &wire{listener: listener, accept: accept, asks: asks, starts: starts}
+	go w.serve()
+	t.Cleanup(func() {
+		listener.Close()
+		w.served.Wait()
+		assert.LessOrEqual(t, w.sent("POST "), 1, "a process sends one start at most")
+		assert.Zero(t, w.sent("PRI * HTTP/2"), "HTTP/1.1 only")
+	})
+	return w
+}
+
+func (w *wire) serve() {
+	for n := 0; ; n++ {
+		conn, err := w.listener.Accept()
+		if err != nil {
+			return
+		}
+		if w.accept != nil && !w.accept(n, conn) {
+			conn.Close()
+			continue
+		}
+		arrived := &bytes.Buffer{}
+		w.mu.Lock()
+		w.conns = append(w.conns, arrived)
+		w.mu.Unlock()
+		w.served.Go(func() {
+			defer conn.Close()
+			w.handle(conn, arrived)
+		})
+	}
+}
+
+func (w *wire) handle(conn net.Conn, arrived *bytes.Buffer) {
+	reader := bufio.NewReader(io.TeeReader(conn, lockedWriter{&w.mu, arrived}))
+	request, err := http.ReadRequest(reader)
+	if err != nil {
+		return
+	}
+	body, err := io.ReadAll(request.Body)
+	if err != nil {
+		return
+	}
+	w.mu.Lock()
+	queue := &w.asks
+	if request.Method == http.MethodPost {
+		queue = &w.starts
+		w.bodies = append(w.bodies, string(body))
+	}
+	behave := (*queue)[0]
+	if len(*queue) > 1 {
+		*queue = (*queue)[1:]
+	}
+	w.mu.Unlock()
+	behave(conn)
+}
+
+type lockedWriter struct {
+	mu *sync.Mutex
+	to io.Writer
+}
+
+func (l lockedWriter) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.to.Write(p)
+}
+
+// sent counts how often a text reached the server.
+func (w *wire) sent(text string) (count int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, conn := range w.conns {
+		count += strings.Count(conn.String(), text)
+	}
+	return count
+}
+
+// request is what a run on the wire is told: short, since this is real time.
+func (w *wire) request(scheme string) input.Request {
+	return input.Request{
+		InstanceID: "cbw_a", WorkflowName: "W", Input: []byte(`{"name": "a"}`),
+		Sidecar:  input.Address{Scheme: scheme, Host: w.listener.Addr().String()},
+		RetryFor: 500 * time.Millisecond, RetryMaxInterval: 50 * time.Millisecond, RequestTimeout: 2 * time.Second,
+		StartTimeout: 2 * time.Second, ConfirmFor: 300 * time.Millisecond,
+	}
+}
+
+// run makes the whole decision over the wire.
+func (w *wire) run(change func(*input.Request)) outcome.Outcome {
+	request := w.request("http")
+	if change != nil {
+		change(&request)
+	}
+	return runOn(workflow.NewHTTP(request, "test"), request)
+}
+
+func runOn(s workflow.Sidecar, request input.Request) outcome.Outcome {
+	return workflow.Run(context.Background(), slog.New(slog.DiscardHandler), s, request)
+}
+
+// exists asks once.
+func (w *wire) exists(change func(*input.Request)) (workflow.State, error) {
+	request := w.request("http")
+	if change != nil {
+		change(&request)
+	}
+	ctx, cancel := context.WithTimeoutCause(context.Background(), request.RequestTimeout, errors.New("no answer"))
+	defer cancel()
+	return workflow.NewHTTP(request, "test").Exists(ctx)
+}
