@@ -15,8 +15,8 @@ import (
 	"unicode"
 )
 
-// maxBody is the largest body that daprd reads, in bytes.
-const maxBody = 4 << 20
+// maxBody is the largest body that daprd reads, in bytes: a byte more than its documented 4 MiB.
+const maxBody = 4<<20 + 1
 
 func (s *Sidecar) handler() http.Handler {
 	mux := http.NewServeMux()
@@ -24,10 +24,9 @@ func (s *Sidecar) handler() http.Handler {
 		path := "/" + version + "/workflows/{component}/"
 		mux.HandleFunc("GET "+path+"{id}", s.api("get", s.get))
 		mux.HandleFunc("POST "+path+"{name}/start", s.api("start", s.start))
-		mux.HandleFunc("POST "+path+"{id}/terminate", s.api("", s.change(func(id string) error { return s.store.move(id, terminated) })))
-		mux.HandleFunc("POST "+path+"{id}/pause", s.api("", s.change(func(id string) error { return s.store.move(id, suspended) })))
-		mux.HandleFunc("POST "+path+"{id}/resume", s.api("", s.change(func(id string) error { return s.store.move(id, running) })))
-		mux.HandleFunc("POST "+path+"{id}/purge", s.api("", s.change(s.store.purge)))
+		for verb, change := range s.store.changes() {
+			mux.HandleFunc("POST "+path+"{id}/"+verb, s.api("", change.answer))
+		}
 	}
 	healthy := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }
 	mux.HandleFunc("GET /v1.0/healthz", healthy)
@@ -67,7 +66,7 @@ func (s *Sidecar) api(kind string, answer func(*http.Request, []byte) response) 
 			return
 		}
 		if err != nil {
-			failure(http.StatusBadRequest, "ERR_BODY_READ", "failed to read request body: %v", err).write(w)
+			failure(http.StatusBadRequest, "ERR_BODY_READ", "failed to read request body: stream too large").write(w)
 			return
 		}
 		if kind == "get" { // the port is closed before the answer goes out, so that what follows meets it closed
@@ -126,21 +125,14 @@ func (s *Sidecar) get(r *http.Request, _ []byte) response {
 	if err != nil {
 		return notFound(r.PathValue("id"))
 	}
-	body := struct {
+	return response{http.StatusOK, struct {
 		InstanceID    string            `json:"instanceID"`
 		WorkflowName  string            `json:"workflowName,omitempty"`
 		CreatedAt     time.Time         `json:"createdAt"`
 		LastUpdatedAt time.Time         `json:"lastUpdatedAt"`
 		RuntimeStatus string            `json:"runtimeStatus"`
 		Properties    map[string]string `json:"properties,omitempty"`
-	}{i.id, i.name, i.created.UTC(), i.updated.UTC(), i.status, nil}
-	if i.status != pending {
-		body.Properties = map[string]string{"dapr.workflow.input": string(i.input)}
-	}
-	if i.failure != "" {
-		body.Properties["dapr.workflow.failure.error_message"] = i.failure
-	}
-	return response{http.StatusOK, body}
+	}{i.id, i.name, i.created.UTC(), i.updated.UTC(), i.status, i.properties()}}
 }
 
 func (s *Sidecar) start(r *http.Request, body []byte) response {
@@ -171,18 +163,16 @@ func notFound(id string) response {
 	return failure(http.StatusNotFound, "ERR_INSTANCE_ID_NOT_FOUND", "unable to find workflow with the provided instance ID: %s", id)
 }
 
-// change makes an answer out of a change to one instance.
-func (s *Sidecar) change(change func(id string) error) func(*http.Request, []byte) response {
-	return func(r *http.Request, _ []byte) response {
-		id := r.PathValue("id")
-		switch err := change(id); {
-		case errors.Is(err, errNotFound):
-			return notFound(id)
-		case err != nil:
-			return failure(http.StatusInternalServerError, "ERR_PURGE_WORKFLOW", "error purging workflow %s: %v", id, err)
-		}
-		return response{http.StatusAccepted, struct{}{}}
+// answer answers a request for a change to one instance.
+func (c change) answer(r *http.Request, _ []byte) response {
+	id := r.PathValue("id")
+	switch err := c.make(id); {
+	case errors.Is(err, errNotFound) && c.unknown == http.StatusNotFound:
+		return notFound(id)
+	case err != nil:
+		return failure(http.StatusInternalServerError, c.code, "error %s workflow %s: %v", c.doing, id, err)
 	}
+	return response{http.StatusAccepted, struct{}{}}
 }
 
 func (r response) bytes() []byte {

@@ -87,11 +87,15 @@ func TestItAnswersAsDaprDoes(t *testing.T) {
 		{"get of a purged one", "GET", "/cbw_a", "", 404, `ERR_INSTANCE_ID_NOT_FOUND`},
 		{"terminate of an unknown ID", "POST", "/cbw_x/terminate", "", 404, `ERR_INSTANCE_ID_NOT_FOUND`},
 		{"purge of an unknown ID", "POST", "/cbw_x/purge", "", 404, `ERR_INSTANCE_ID_NOT_FOUND`},
+		{"pause of an unknown ID", "POST", "/cbw_x/pause", "", 500, `{"errorCode":"ERR_PAUSE_WORKFLOW",`},
+		{"resume of an unknown ID", "POST", "/cbw_x/resume", "", 500, `{"errorCode":"ERR_RESUME_WORKFLOW",`},
+		{"an event for an unknown ID", "POST", "/cbw_x/raiseEvent/go", "", 500, `{"errorCode":"ERR_RAISE_EVENT_WORKFLOW",`},
+		{"a wrong method", "POST", "/cbw_x", "", 404, `{"errorCode":"ERR_DIRECT_INVOKE",`},
 		{"start without an ID gets one", "POST", "/W/start", "1", 202, `{"instanceID":"`},
 		{"start of a bad ID", "POST", "/W/start?instanceID=bad.id", "1", 400, `{"errorCode":"ERR_INSTANCE_ID_INVALID",`},
 		{"start of a long ID", "POST", "/W/start?instanceID=" + long, "1", 400, `{"errorCode":"ERR_INSTANCE_ID_TOO_LONG",`},
 		{"start of a body that is not JSON", "POST", "/W/start?instanceID=nojson", "no", 202, `{"instanceID":"nojson"}`},
-		{"start of a body that is too large", "POST", "/W/start?instanceID=large", strings.Repeat("x", 4<<20+1), 400, `"errorCode":"ERR_BODY_READ"`},
+		{"start of a body that is too large", "POST", "/W/start?instanceID=large", strings.Repeat("x", 4<<20+2), 400, `"errorCode":"ERR_BODY_READ"`},
 		{"a name with a slash and blanks", "POST", "/a%2Fb%20c/start?instanceID=slash", "1", 202, `{"instanceID":"slash"}`},
 		{"which is kept", "GET", "/slash", "", 200, `"workflowName":"a/b c"`},
 	} {
@@ -166,6 +170,17 @@ func TestAnActiveInstanceIsTriedAgainForThreeSeconds(t *testing.T) {
 		all.Wait()
 		assert.Equal(t, map[string]int{"six": 1}, s.Starts())
 	})
+}
+
+func TestATerminationWaitsForTheResume(t *testing.T) {
+	s := start(t, mockdapr.Options{})
+	expect(t, s, "POST", "/W/start?instanceID=a", "1", 202, "a")
+	expect(t, s, "POST", "/a/pause", "", 202, "{}")
+	expect(t, s, "POST", "/a/terminate", "", 202, "{}")
+	expect(t, s, "GET", "/a", "", 200, `"runtimeStatus":"SUSPENDED"`)
+	expect(t, s, "POST", "/a/raiseEvent/go", "1", 202, "{}")
+	expect(t, s, "POST", "/a/resume", "", 202, "{}")
+	expect(t, s, "GET", "/a", "", 200, `"runtimeStatus":"TERMINATED"`)
 }
 
 func TestAWorkflowEndsByItself(t *testing.T) {

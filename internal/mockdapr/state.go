@@ -30,10 +30,28 @@ type instance struct {
 	updated time.Time
 	ends    time.Time // when it completes; zero: when it is told to
 	failure string
+
+	terminating bool // told to terminate while suspended, which waits for the resume
 }
 
 func (i *instance) active() bool {
 	return i.status == pending || i.status == running || i.status == suspended
+}
+
+// properties are what daprd tells of an instance besides its status. One that never ran has none.
+func (i *instance) properties() map[string]string {
+	if i.status == pending {
+		return nil
+	}
+	p := map[string]string{"dapr.workflow.input": string(i.input)}
+	switch i.status {
+	case completed:
+		p["dapr.workflow.output"] = "null"
+	case failed:
+		p["dapr.workflow.failure.error_message"] = i.failure
+		p["dapr.workflow.failure.error_type"] = "*errors.errorString"
+	}
+	return p
 }
 
 // store is what Dapr's state store and its worker are to the workflow API.
@@ -47,7 +65,7 @@ type store struct {
 	starts    map[string]int
 }
 
-var errNotFound = errors.New("no such instance")
+var errNotFound = errors.New("no such instance exists")
 
 // startRetries are the pauses between daprd's own attempts to start an active instance over HTTP.
 var startRetries = []time.Duration{time.Second, time.Second, time.Second}
@@ -108,7 +126,7 @@ func (s *store) tryStart(name, id string, input []byte) bool {
 		i.ends = now.Add(s.duration)
 	}
 	if len(s.workflows) > 0 && !slices.Contains(s.workflows, name) {
-		i.status, i.failure = failed, fmt.Sprintf("workflow '%s' is not registered", name)
+		i.status, i.failure = failed, fmt.Sprintf("workflow named '%s' is not registered", name)
 	}
 	s.instances[id] = i
 	s.starts[id]++
@@ -122,33 +140,71 @@ func (s *store) leavePending(id string) {
 	s.instances[id] = &instance{id: id, status: pending}
 }
 
-// move brings an active instance from one status to another; one that has ended stays as it is.
-func (s *store) move(id, to string) error {
+// A change is what the API can do to an instance besides starting it.
+type change struct {
+	make    func(id string) error
+	code    string // the error code, if it can't be made
+	doing   string // the error message's word for it
+	unknown int    // the HTTP status for an instance that does not exist
+}
+
+// changes returns the changes by the word that stands for them in a path.
+func (s *store) changes() map[string]change {
+	active := func(become func(*instance)) func(string) error {
+		return func(id string) error {
+			return s.update(id, func(i *instance) error {
+				if i.active() { // one that has ended stays as it is
+					become(i)
+					i.updated = time.Now()
+				}
+				return nil
+			})
+		}
+	}
+	return map[string]change{
+		"terminate":          {active(terminate), "ERR_TERMINATE_WORKFLOW", "terminating", 404},
+		"pause":              {active(func(i *instance) { i.status = suspended }), "ERR_PAUSE_WORKFLOW", "pausing", 500},
+		"resume":             {active(resume), "ERR_RESUME_WORKFLOW", "resuming", 500},
+		"raiseEvent/{event}": {active(func(*instance) {}), "ERR_RAISE_EVENT_WORKFLOW", "raising event on", 500},
+		"purge":              {s.purge, "ERR_PURGE_WORKFLOW", "purging", 404},
+	}
+}
+
+func terminate(i *instance) {
+	if i.status == suspended {
+		i.terminating = true
+		return
+	}
+	i.status = terminated
+}
+
+func resume(i *instance) {
+	i.status = running
+	if i.terminating {
+		i.status = terminated
+	}
+}
+
+// update makes a change to an instance that exists.
+func (s *store) update(id string, change func(*instance) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := s.lookup(id)
 	if i == nil {
 		return errNotFound
 	}
-	if i.active() {
-		i.status, i.updated = to, time.Now()
-	}
-	return nil
+	return change(i)
 }
 
 // purge forgets an instance that has ended.
 func (s *store) purge(id string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	i := s.lookup(id)
-	if i == nil {
-		return errNotFound
-	}
-	if i.active() {
-		return errors.New("the workflow is still running")
-	}
-	delete(s.instances, id)
-	return nil
+	return s.update(id, func(i *instance) error {
+		if i.active() {
+			return errors.New("failed to purge workflow state: orchestration has not yet completed")
+		}
+		delete(s.instances, id)
+		return nil
+	})
 }
 
 func (s *store) counts() map[string]int {
