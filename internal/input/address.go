@@ -36,7 +36,7 @@ func parseAddress(text string) (Address, error) {
 	case !known:
 		return Address{}, errors.New("want http://, https://, grpc:// or grpcs://, then host and port")
 	case u.User != nil:
-		return Address{}, errors.New("a user name or password has no place in it")
+		return Address{}, errors.New("credentials have no place in it")
 	case u.Hostname() == "":
 		return Address{}, errors.New("the host is missing")
 	case (u.Path != "" && u.Path != "/") || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":

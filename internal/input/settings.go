@@ -71,12 +71,21 @@ func setSidecar(r *Request, text string) (err error) {
 }
 
 func setNotAfter(r *Request, text string) error {
-	// UnmarshalText is strict where time.Parse is not: that takes one-digit hours and a comma.
-	if err := r.NotAfter.Time.UnmarshalText([]byte(text)); err != nil {
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil || !strictRFC3339(t, text) {
 		return fmt.Errorf("%s is not a time such as 2026-12-31T23:59:59Z (RFC 3339)", quote(text))
 	}
-	r.NotAfter.Text = text
+	r.NotAfter = Deadline{t, text}
 	return nil
+}
+
+// strictRFC3339 refuses what time.Parse lets pass: an hour of one digit, a comma before the fraction, an
+// offset of a day or more.
+func strictRFC3339(t time.Time, text string) bool {
+	const upToSeconds = "2006-01-02T15:04:05"
+	offset := text[len(text)-len("07:00"):]
+	return strings.HasPrefix(text, t.Format(upToSeconds)) && !strings.Contains(text, ",") &&
+		(strings.HasSuffix(text, "Z") || offset[:2] < "24" && offset[3:] < "60")
 }
 
 func duration(field func(*Request) *time.Duration) func(*Request, string) error {
