@@ -33,12 +33,13 @@ const FaultHelp = `a fault is "get" or "start", what goes wrong, and how often (
   garbage             answered with 200 and a body that is not JSON; nothing is started
   not-http            answered with bytes that are not HTTP; nothing is started
   redirect            answered with 307 to the same path; nothing is started
-  pending             (start) 500, and an instance stays behind that is PENDING for ever`
+  pending             (start) 500, and an instance stays behind that is PENDING for ever
+  ok                  nothing goes wrong, as in "get ok" before a fault that is to meet the second ask`
 
 // The faults that take a duration, and those that only a start has.
 var (
 	timed     = []string{"refuse", "delay", "hold"}
-	untimed   = []string{"drop-request", "drop-response", "half", "garbage", "not-http", "redirect", "pending"}
+	untimed   = []string{"drop-request", "drop-response", "half", "garbage", "not-http", "redirect", "pending", "ok"}
 	startOnly = []string{"hold", "pending"}
 )
 

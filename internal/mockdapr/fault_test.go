@@ -14,8 +14,8 @@ import (
 const theStart = "/W/start?instanceID=a"
 
 func TestFaultsComeInOrderAndThenEnd(t *testing.T) {
-	s := start(t, mockdapr.Options{}, "get 503 x2", "start 500", "get 429 retry-after 7s", "start 429")
-	for _, status := range []int{503, 503, 429, 404, 404} {
+	s := start(t, mockdapr.Options{}, "get 503", "get ok", "get 503", "start 500", "get 429 retry-after 7s", "start 429")
+	for _, status := range []int{503, 404, 503, 429, 404, 404} {
 		expect(t, s, "GET", "/a", "", status, `"errorCode":`)
 	}
 	for _, status := range []int{500, 429, 202} {
@@ -23,7 +23,7 @@ func TestFaultsComeInOrderAndThenEnd(t *testing.T) {
 	}
 	assert.Equal(t, map[string]int{"a": 1}, s.Starts())
 	assert.Equal(t, "get 503", s.Requests()[0].Fault)
-	assert.Len(t, s.Requests(), 8)
+	assert.Len(t, s.Requests(), 9)
 }
 
 func TestFaultsThatLoseTheStartLeaveNothing(t *testing.T) {
