@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/stuttgart-things/dapr-workflow-trigger/internal/input"
@@ -103,7 +104,8 @@ func (s *httpStarter) Start(ctx context.Context) error {
 		}
 	}
 	request := s.sidecar.request
-	path := url.PathEscape(request.WorkflowName) + "/start?instanceID=" + url.QueryEscape(request.InstanceID)
+	// daprd takes a + in a path for a blank, as in a query.
+	path := strings.ReplaceAll(url.PathEscape(request.WorkflowName), "+", "%2B") + "/start?instanceID=" + url.QueryEscape(request.InstanceID)
 	status, _, body, err := s.sidecar.roundTrip(ctx, s.sidecar.transport(theOne, theOne), http.MethodPost, path, request.Input)
 	if err != nil {
 		return &NotKnown{explain(ctx, err)}

@@ -97,11 +97,11 @@ func TestTheStartIsSentByteForByteOnAFreshConnection(t *testing.T) {
 	w := newWire(t, onceLost, []behaviour{says(wireAccepted)})
 	content := "\n {\"a\" :1e400,\t\"ü\":\"\\u00fc $(id) `id` <&> \u2028\", \"n\": 12345678901234567890}\r\n"
 	o := w.run(func(r *input.Request) {
-		r.Input, r.WorkflowName, r.Token = []byte(content), "Ordner/A b?&#%ü", "s3cret"
+		r.Input, r.WorkflowName, r.Token = []byte(content), "Ordner/A b?&#%ü+", "s3cret"
 	})
 	assert.Equal(t, outcome.Started, o.Name, o.Message)
 	assert.Equal(t, []string{content}, w.bodies)
-	assert.Equal(t, 1, w.sent("POST /v1.0/workflows/dapr/Ordner%2FA%20b%3F&%23%25%C3%BC/start?instanceID=cbw_a HTTP/1.1\r\n"))
+	assert.Equal(t, 1, w.sent("POST /v1.0/workflows/dapr/Ordner%2FA%20b%3F&%23%25%C3%BC%2B/start?instanceID=cbw_a HTTP/1.1\r\n"))
 	assert.Equal(t, 1, w.sent("GET /v1.0/workflows/dapr/cbw_a HTTP/1.1\r\n"))
 	assert.Equal(t, 1, w.sent("Content-Type: application/json\r\n"))
 	assert.Equal(t, 2, w.sent("Dapr-Api-Token: s3cret\r\n"))
