@@ -28,11 +28,12 @@ type file struct {
 // huge file costs one open and one stat.
 func readDirectory(dir string, limits map[string]int64) (map[string]file, error) {
 	for range 10 { // an update a minute is usual; ten while we read is not
-		state, err := os.Readlink(filepath.Join(dir, dataLink))
-		if err != nil {
-			state = "" // a plain directory
+		state, _ := os.Readlink(filepath.Join(dir, dataLink)) // "" for a plain directory
+		current := state
+		if !filepath.IsAbs(state) {
+			current = filepath.Join(dir, state)
 		}
-		files, err := readState(filepath.Join(dir, state), limits)
+		files, err := readState(current, limits)
 		if now, _ := os.Readlink(filepath.Join(dir, dataLink)); now == state {
 			return files, err
 		}

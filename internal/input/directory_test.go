@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -79,6 +80,17 @@ func TestADirectoryAsTheKubeletMountsItIsRead(t *testing.T) {
 			assert.DirExists(t, filepath.Join(dir, link))
 		})
 	}
+}
+
+func TestTheStateMayBeNamedFromTheRoot(t *testing.T) {
+	dir := mount(t, good)
+	data := filepath.Join(dir, "..data")
+	state, err := os.Readlink(data)
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(data))
+	require.NoError(t, os.Symlink(filepath.Join(dir, state), data))
+	_, problems := load(t, "--input-dir", dir)
+	assert.Empty(t, problems)
 }
 
 func TestAnUpdateWhileReadingNeverMixesTwoStates(t *testing.T) {
@@ -184,7 +196,8 @@ func TestAFileThatCantBeUsedIsInvalidAtOnce(t *testing.T) {
 
 func TestAFileThatIsNotReadableIsInvalid(t *testing.T) {
 	if os.Getuid() == 0 {
-		// Root reads everything: the process gives its rights up for the open alone.
+		// Root reads everything. It gives that up for this thread, which ends with the test.
+		runtime.LockOSThread()
 		require.NoError(t, syscall.Setfsuid(65534))
 		t.Cleanup(func() { _ = syscall.Setfsuid(0) })
 	}

@@ -81,9 +81,10 @@ func (d *decision) start(ctx context.Context) outcome.Outcome {
 	if d.expired() {
 		return d.about.Expired(d.request.NotAfter.Text)
 	}
-	connecting, cancel := context.WithTimeout(ctx, d.request.StartTimeout)
+	limit := d.request.StartTimeout
+	giveUp := time.Now().Add(limit)
+	connecting, cancel := context.WithDeadlineCause(ctx, giveUp, fmt.Errorf("no connection within %v", limit))
 	defer cancel()
-	giveUp, _ := connecting.Deadline()
 	starter, err := d.sidecar.Connect(connecting)
 	if starter != nil {
 		defer func() { _ = starter.Close() }()
@@ -97,10 +98,10 @@ func (d *decision) start(ctx context.Context) outcome.Outcome {
 		return d.about.Expired(d.request.NotAfter.Text)
 	}
 
-	d.log.Info("starting the instance, once", "timeout", d.request.StartTimeout)
+	d.log.Info("starting the instance, once", "timeout", limit)
 	sending, cancel := outlive(ctx, grace)
 	defer cancel()
-	sending, cancel = context.WithDeadline(sending, giveUp)
+	sending, cancel = context.WithDeadlineCause(sending, giveUp, fmt.Errorf("no answer within %v", limit))
 	defer cancel()
 	err = starter.Start(sending)
 

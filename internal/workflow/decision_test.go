@@ -332,6 +332,7 @@ func TestAStartThatWasNotSentOrNotProcessedIsUnstarted(t *testing.T) {
 		s := &sidecar{replies: []reply{notFound}, connect: time.Hour}
 		r := decide(t, s, nil)
 		assert.Equal(t, outcome.Unstarted, r.outcome.Name)
+		assert.Equal(t, "cbw_a not started: no connection within 1m0s", r.outcome.Message)
 		assert.Equal(t, time.Minute, r.took)
 	})
 	t.Run("turned away", func(t *testing.T) {
@@ -392,6 +393,7 @@ func TestAStartWhoseAnswerIsLostIsConfirmedAndNeverRepeated(t *testing.T) {
 		r := decide(t, s, nil)
 		assert.Equal(t, outcome.Started, r.outcome.Name)
 		assert.Equal(t, time.Minute, s.startCut)
+		assert.Contains(t, r.log, `why="no answer within 1m0s"`)
 	})
 	t.Run("connecting counts towards the start's limit", func(t *testing.T) {
 		s := &sidecar{replies: []reply{notFound, running}, connect: 20 * time.Second, startLasting: true}
