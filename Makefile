@@ -1,7 +1,7 @@
 # The targets' names are fixed: CI and the README use them.
 SHELL := /bin/bash -o pipefail
 .DELETE_ON_ERROR:
-.PHONY: build demo test image lint bench fuzz release e2e-dapr e2e-cluster
+.PHONY: build demo test image bench fuzz lint
 
 VERSION ?= dev
 BIN     ?= bin

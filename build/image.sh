@@ -27,7 +27,7 @@ builder=docker.io/library/golang:$go_version
 mkdir -p dist .cache
 storage=$(mktemp -d "$PWD/.cache/image.XXXXXX")
 trap 'rm -rf "$storage"' EXIT
-b() { buildah --root "$storage/root" --runroot "$storage/run" --storage-driver vfs "$@"; }
+b() { timeout 600 buildah --root "$storage/root" --runroot "$storage/run" --storage-driver vfs "$@"; }
 
 # standin makes the builder image from scratch: a static shell, this machine's Go, and CA certificates. Its
 # modules, and what is compiled already, come from this machine's caches.
@@ -46,7 +46,7 @@ standin() {
 	go mod download
 	volumes=(--volume "$(go env GOMODCACHE):/go/pkg/mod" --volume "$(go env GOCACHE):/root/.cache/go-build")
 }
-pull() { timeout 120 buildah --root "$storage/root" --runroot "$storage/run" --storage-driver vfs pull --quiet "$builder" >/dev/null; }
+pull() { b pull --quiet "$builder" >/dev/null; }
 
 case ${BUILDER:-} in
 pull) pull ;;

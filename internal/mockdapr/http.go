@@ -31,8 +31,8 @@ func (s *Sidecar) handler() http.Handler {
 	healthy := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }
 	mux.HandleFunc("GET /v1.0/healthz", healthy)
 	mux.HandleFunc("GET /v1.0/healthz/outbound", healthy)
-	mux.HandleFunc("GET /mock/starts", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, s.Starts()) })
-	mux.HandleFunc("GET /mock/requests", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, s.Requests()) })
+	mux.HandleFunc("GET /mock/starts", func(w http.ResponseWriter, _ *http.Request) { response{http.StatusOK, s.Starts()}.write(w) })
+	mux.HandleFunc("GET /mock/requests", func(w http.ResponseWriter, _ *http.Request) { response{http.StatusOK, s.Requests()}.write(w) })
 	mux.HandleFunc("/", s.api("", func(*http.Request, []byte) response {
 		return failure(http.StatusNotFound, "ERR_DIRECT_INVOKE", "failed getting app id either from the URL path or the header dapr-app-id")
 	}))
@@ -183,12 +183,8 @@ func (r response) bytes() []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-func (r response) write(w http.ResponseWriter) { writeBytes(w, r.status, r.bytes()) }
-
-func writeJSON(w http.ResponseWriter, status int, body any) { response{status, body}.write(w) }
-
-func writeBytes(w http.ResponseWriter, status int, body []byte) {
+func (r response) write(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = w.Write(body)
+	w.WriteHeader(r.status)
+	_, _ = w.Write(r.bytes())
 }

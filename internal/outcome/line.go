@@ -45,9 +45,7 @@ func (o Outcome) Line(filter printable.Filter) []byte {
 	}
 }
 
-// Sentence returns the message and its hint, cleaned, as a log line shows them.
-func (o Outcome) Sentence(filter printable.Filter) string { return o.sentence(filter, maxMessage) }
-
+// sentence returns the message, cleaned and cut, and its hint.
 func (o Outcome) sentence(filter printable.Filter, limit int) string {
 	message := filter.Clean(o.Message, limit)
 	if o.Hint != "" {

@@ -12,8 +12,7 @@ import (
 	"strings"
 )
 
-// An answer is what of daprd's JSON answers matters here. Fields that were not there, or more than once,
-// are "".
+// An answer is what of daprd's JSON answers matters here. Fields that were not there are "".
 type answer struct {
 	InstanceID    string
 	WorkflowName  string
@@ -22,9 +21,9 @@ type answer struct {
 	Message       string
 }
 
-// parseAnswer reads one JSON object and nothing behind it; anything else gives the zero answer. It is
-// stricter than json.Unmarshal, which takes "errorcode" for "errorCode" and the last of two: an answer
-// that only resembles daprd's must not start anything.
+// parseAnswer reads one JSON object and nothing behind it; anything else, or one of our fields twice, gives
+// the zero answer. It is stricter than json.Unmarshal, which takes "errorcode" for "errorCode" and the last of
+// two: an answer that only resembles daprd's must not start anything.
 func parseAnswer(body []byte) answer {
 	var a answer
 	fields := map[string]*string{

@@ -46,7 +46,7 @@ func NewHTTP(request input.Request, userAgent string) *HTTP {
 
 // Exists implements Sidecar.
 func (s *HTTP) Exists(ctx context.Context) (State, error) {
-	status, header, body, err := s.roundTrip(ctx, s.transport(s.dial, s.dialTLS), http.MethodGet, s.request.InstanceID, nil)
+	status, header, body, err := s.roundTrip(ctx, newTransport(s.dial, s.dialTLS), http.MethodGet, s.request.InstanceID, nil)
 	switch {
 	case errors.Is(err, errTooLarge), err != nil && isCertificate(err):
 		return State{}, &CannotTell{explain(ctx, err)}
@@ -106,7 +106,7 @@ func (s *httpStarter) Start(ctx context.Context) error {
 	request := s.sidecar.request
 	// daprd takes a + in a path for a blank, as in a query.
 	path := strings.ReplaceAll(url.PathEscape(request.WorkflowName), "+", "%2B") + "/start?instanceID=" + url.QueryEscape(request.InstanceID)
-	status, _, body, err := s.sidecar.roundTrip(ctx, s.sidecar.transport(theOne, theOne), http.MethodPost, path, request.Input)
+	status, _, body, err := s.sidecar.roundTrip(ctx, newTransport(theOne, theOne), http.MethodPost, path, request.Input)
 	if err != nil {
 		return &NotKnown{explain(ctx, err)}
 	}
@@ -122,9 +122,9 @@ func (s *httpStarter) Start(ctx context.Context) error {
 	return &NotKnown{said.describe(status, body)}
 }
 
-// transport returns a transport whose connections carry one request each. A connection that was idle may
+// newTransport returns a transport whose connections carry one request each. A connection that was idle may
 // be dead without our knowing; and on a fresh one net/http never sends a request again.
-func (s *HTTP) transport(dial, dialTLS dialFunc) *http.Transport {
+func newTransport(dial, dialTLS dialFunc) *http.Transport {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	return &http.Transport{
