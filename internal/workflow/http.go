@@ -65,7 +65,11 @@ func (s *HTTP) Exists(ctx context.Context) (State, error) {
 		}
 	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
 		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return State{}, &NotAnswered{said.describe(status, body), retryAfter(header, time.Now())}
+		why, pause := said.describe(status, body), retryAfter(header, time.Now())
+		if pause > 0 {
+			why += fmt.Sprintf("; it wants a pause of %v", pause.Round(time.Second))
+		}
+		return State{}, &NotAnswered{why, pause}
 	}
 	return State{}, &CannotTell{said.describe(status, body)}
 }
