@@ -73,7 +73,7 @@ func decide(ctx context.Context, log *slog.Logger, request input.Request, proble
 		return about.Invalid(strings.Join(problems, "; "))
 	}
 	log.Info("asked to start an instance", "instanceID", request.InstanceID, "workflowName", request.WorkflowName,
-		"sidecar", request.Sidecar, "notAfter", request.NotAfter.Text, "inputBytes", len(request.Input), "version", version)
+		"sidecar", request.Sidecar, "notAfter", request.NotAfter.String(), "inputBytes", len(request.Input), "version", version)
 	return workflow.Run(ctx, log, workflow.NewHTTP(request, "dapr-workflow-trigger/"+version), request)
 }
 

@@ -193,7 +193,7 @@ func TestTheTokenNeverShowsEvenIfTheSidecarEchoesIt(t *testing.T) {
 			for _, format := range []string{"text", "json"} {
 				t.Run(name+", "+format, func(t *testing.T) {
 					t.Parallel()
-					p := start(t, echo(t, texts...), token, "--log-format", format, "--retry-max-interval", "1ms")
+					p := start(t, echo(t, texts...), token, "--log-format", format, "--retry-max-interval", "10ms")
 					p.wait()
 					all := p.stdout.String() + p.stderr.String()
 					for _, form := range []string{token, inJSON, strconv.Quote(token)[1 : len(token)+1]} {

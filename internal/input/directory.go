@@ -29,11 +29,7 @@ type file struct {
 func readDirectory(dir string, limits map[string]int64) (map[string]file, error) {
 	for range 10 { // an update a minute is usual; ten while we read is not
 		state, _ := os.Readlink(filepath.Join(dir, dataLink)) // "" for a plain directory
-		current := state
-		if !filepath.IsAbs(state) {
-			current = filepath.Join(dir, state)
-		}
-		files, err := readState(current, limits)
+		files, err := readState(dir, state, limits)
 		if now, _ := os.Readlink(filepath.Join(dir, dataLink)); now == state {
 			return files, err
 		}
@@ -41,8 +37,13 @@ func readDirectory(dir string, limits map[string]int64) (map[string]file, error)
 	return nil, errors.New("keeps changing while it is read")
 }
 
-func readState(dir string, limits map[string]int64) (map[string]file, error) {
-	switch info, err := os.Stat(dir); {
+// readState reads the files of one state of dir: what dataLink points to, or dir itself if there is none.
+func readState(dir, state string, limits map[string]int64) (map[string]file, error) {
+	current := state
+	if !filepath.IsAbs(state) {
+		current = filepath.Join(dir, state)
+	}
+	switch info, err := os.Stat(current); {
 	case err != nil:
 		return nil, withoutOperation(err)
 	case !info.IsDir():
@@ -50,10 +51,27 @@ func readState(dir string, limits map[string]int64) (map[string]file, error) {
 	}
 	files := make(map[string]file, len(limits))
 	for name, limit := range limits {
-		content, err := readFile(filepath.Join(dir, name), limit)
+		content, err := readFile(filepath.Join(current, name), limit)
+		if errors.Is(err, fs.ErrNotExist) && strayed(filepath.Join(dir, name)) {
+			err = errStrayed
+		}
 		files[name] = file{content, err}
 	}
 	return files, nil
+}
+
+// errStrayed is a file that somebody put there and that yet can't be read with the others. To take it for
+// one that is not given could start a workflow without its deadline.
+var errStrayed = errors.New("beside " + dataLink + " and not in it, as a subPath mount is, or a link to nothing: mount the ConfigMap as a whole")
+
+// strayed says whether something of that name is there all the same. The kubelet's own link is not: it
+// stays behind for a moment when a key has been removed.
+func strayed(path string) bool {
+	if _, err := os.Lstat(path); err != nil {
+		return false
+	}
+	target, _ := os.Readlink(path)
+	return target != filepath.Join(dataLink, filepath.Base(path))
 }
 
 func readFile(path string, limit int64) ([]byte, error) {

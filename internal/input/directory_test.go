@@ -258,3 +258,59 @@ func TestTheInputIsChecked(t *testing.T) {
 		assert.Equal(t, []string{filepath.Join(dir, "input.json") + ": missing: it holds the workflow's input"}, problems)
 	})
 }
+
+func TestAFileThatTheStateDoesNotHoldIsNotTakenForMissing(t *testing.T) {
+	for _, name := range []string{"input.json", "instance-id", "not-after", "sidecar", "retry-for", "termination-log"} {
+		for what, put := range map[string]func(path string) error{
+			"a file beside ..data":  func(path string) error { return os.WriteFile(path, []byte("2026-01-31T23:59:59Z"), 0o644) },
+			"an empty one":          func(path string) error { return os.WriteFile(path, nil, 0o644) },
+			"a link to nothing":     func(path string) error { return os.Symlink("/nowhere", path) },
+			"a link to another key": func(path string) error { return os.Symlink("..data/other", path) },
+		} {
+			t.Run(what+": "+name, func(t *testing.T) {
+				dir := mount(t, good)
+				require.NoError(t, os.RemoveAll(filepath.Join(dir, "..data", name)))
+				require.NoError(t, os.RemoveAll(filepath.Join(dir, name)))
+				require.NoError(t, put(filepath.Join(dir, name)))
+				_, problems := load(t, "--input-dir", dir)
+				require.Len(t, problems, 1)
+				assert.Contains(t, problems[0], filepath.Join(dir, name)+": beside ..data and not in it")
+			})
+		}
+	}
+	t.Run("a link to nothing in a plain directory", func(t *testing.T) {
+		dir := t.TempDir()
+		for name, content := range good {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644))
+		}
+		require.NoError(t, os.Symlink("gone", filepath.Join(dir, "not-after")))
+		_, problems := load(t, "--input-dir", dir)
+		require.Len(t, problems, 1)
+		assert.Contains(t, problems[0], "a link to nothing")
+	})
+	t.Run("the kubelet's own link to a key that was removed is no file", func(t *testing.T) {
+		dir := mount(t, good)
+		require.NoError(t, os.Symlink("..data/not-after", filepath.Join(dir, "not-after")))
+		request, problems := load(t, "--input-dir", dir)
+		assert.Empty(t, problems)
+		assert.Nil(t, request.NotAfter)
+	})
+}
+
+func TestASettingMayHave64KiB(t *testing.T) {
+	const limit = 64 << 10
+	_, problems := load(t, "--input-dir", mount(t, with("workflow-name", "W"+strings.Repeat(" ", limit-1))))
+	assert.Empty(t, problems)
+	_, problems = load(t, "--input-dir", mount(t, with("workflow-name", "W"+strings.Repeat(" ", limit))))
+	require.Len(t, problems, 1)
+	assert.Contains(t, problems[0], "65537 bytes, more than the 65536 allowed")
+}
+
+func TestTheOutcomeIsToldWhateverIsWrong(t *testing.T) {
+	dir := mount(t, with("log-format", "xml"))
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "..data", "termination-log"), 0o755))
+	request, problems := load(t, "--input-dir", dir)
+	assert.Len(t, problems, 2)
+	assert.Equal(t, "/dev/termination-log", request.TerminationLog, "the kubelet's, if the one named can't be had")
+	assert.Equal(t, "text", request.LogFormat)
+}

@@ -18,8 +18,8 @@ import (
 type Request struct {
 	InstanceID   string
 	WorkflowName string
-	Input        []byte // input.json, byte for byte
-	NotAfter     Deadline
+	Input        []byte    // input.json, byte for byte
+	NotAfter     *Deadline // nil: none
 	Sidecar      Address
 	Token        string // the API token, "" for none
 
@@ -34,14 +34,24 @@ type Request struct {
 	TerminationLog string // a path, "" for nowhere
 }
 
-// A Deadline is the last moment at which a start may be sent. The zero Deadline is none.
+// A Deadline is the last moment at which a start may be sent. Any Deadline counts: that there is none is
+// a nil pointer and never a moment, since an unset time that somebody's serialiser wrote down
+// (0001-01-01T00:00:00Z) is a deadline long past.
 type Deadline struct {
 	Time time.Time
 	Text string // as the user wrote it
 }
 
 // Passed says whether now is later than the deadline. A moment equal to it is still in time.
-func (d Deadline) Passed(now time.Time) bool { return !d.Time.IsZero() && now.After(d.Time) }
+func (d *Deadline) Passed(now time.Time) bool { return d != nil && now.After(d.Time) }
+
+// String returns the deadline as the user wrote it, "" if there is none.
+func (d *Deadline) String() string {
+	if d == nil {
+		return ""
+	}
+	return d.Text
+}
 
 const (
 	inputFile = "input.json"
@@ -68,6 +78,11 @@ func (c CommandLine) Load(getenv func(string) string) (Request, []string) {
 	}
 
 	request := Request{}
+	for _, s := range settings { // also what is invalid below is told in a log format, and to a termination log
+		if s.fallback != "" {
+			_ = s.set(&request, s.fallback)
+		}
+	}
 	report := func(source string, err error) {
 		if err != nil {
 			problems = append(problems, source+": "+err.Error())
@@ -86,8 +101,8 @@ func (c CommandLine) Load(getenv func(string) string) (Request, []string) {
 	return request, problems
 }
 
-// apply gives one setting its value, the first there is of flag, file, Dapr's environment and default,
-// and returns where the value came from and what is wrong with it.
+// apply gives one setting its value, the first there is of flag, file and Dapr's environment, and returns
+// where the value came from and what is wrong with it. Without any, it leaves the default.
 func (c CommandLine) apply(s setting, r *Request, files map[string]file, getenv func(string) string) (string, error) {
 	flag := "--" + s.name
 	if c.given(s.name) {
@@ -107,10 +122,8 @@ func (c CommandLine) apply(s setting, r *Request, files map[string]file, getenv 
 		return source, err
 	case s.required():
 		return flag, fmt.Errorf("required: give the flag or put it into %s", quote(c.path(s.name)))
-	case s.fallback == "":
-		return flag, nil
 	}
-	return flag, s.set(r, s.fallback)
+	return flag, nil // the default
 }
 
 func (c CommandLine) path(name string) string { return filepath.Join(c.inputDir, name) }

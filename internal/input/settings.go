@@ -28,16 +28,17 @@ var settings = []setting{
 	{"not-after", "", "never start later than this `time`, RFC 3339, such as 2026-12-31T23:59:59Z:\n" +
 		"a state store that has forgotten the instance would let it run again (default none)", setNotAfter},
 	{"retry-for", "2m", "for how long (`duration`) to keep asking while the sidecar is not answering",
-		duration(func(r *Request) *time.Duration { return &r.RetryFor })},
+		duration(1, func(r *Request) *time.Duration { return &r.RetryFor })},
 	{"retry-max-interval", "2s", "longest pause (`duration`) between two asks: they begin shorter, grow, and vary\n" +
-		"at random, so that many triggers don't ask in step", duration(func(r *Request) *time.Duration { return &r.RetryMaxInterval })},
-	{"request-timeout", "10s", "limit (`duration`) of one ask", duration(func(r *Request) *time.Duration { return &r.RequestTimeout })},
+		"at random, so that many triggers don't ask in step; at least 10ms",
+		duration(10*time.Millisecond, func(r *Request) *time.Duration { return &r.RetryMaxInterval })},
+	{"request-timeout", "10s", "limit (`duration`) of one ask", duration(1, func(r *Request) *time.Duration { return &r.RequestTimeout })},
 	{"start-timeout", "1m", "limit (`duration`) of the one start request, connecting included: daprd holds\n" +
-		"a start until a worker is connected", duration(func(r *Request) *time.Duration { return &r.StartTimeout })},
+		"a start until a worker is connected", duration(1, func(r *Request) *time.Duration { return &r.StartTimeout })},
 	{"start-delay", "5s", "gRPC only: schedule the run this far (`duration`) ahead, so that Dapr refuses\n" +
 		"any other start meanwhile", setStartDelay},
 	{"confirm-for", "30s", "for how long (`duration`) to ask, after a start whose answer was lost, whether\n" +
-		"it took", duration(func(r *Request) *time.Duration { return &r.ConfirmFor })},
+		"it took", duration(1, func(r *Request) *time.Duration { return &r.ConfirmFor })},
 	{"log-format", "text", "`format` of the log on standard error: text or json", setLogFormat},
 	{"termination-log", "/dev/termination-log", "also write the outcome to this `file`, if it exists: the kubelet shows it in\n" +
 		"the pod's status", setTerminationLog},
@@ -57,6 +58,8 @@ func setWorkflowName(r *Request, text string) error {
 		return errors.New("a workflow name can't be empty")
 	case !utf8.ValidString(text):
 		return errors.New("not UTF-8")
+	case text == ".", text == "..":
+		return fmt.Errorf("%q can't be a workflow's name: in the path of a request it means another path", text)
 	}
 	r.WorkflowName = text
 	return nil
@@ -75,7 +78,7 @@ func setNotAfter(r *Request, text string) error {
 	if err != nil || !strictRFC3339(t, text) {
 		return fmt.Errorf("%s is not a time such as 2026-12-31T23:59:59Z (RFC 3339)", quote(text))
 	}
-	r.NotAfter = Deadline{t, text}
+	r.NotAfter = &Deadline{t, text}
 	return nil
 }
 
@@ -88,14 +91,20 @@ func strictRFC3339(t time.Time, text string) bool {
 		(strings.HasSuffix(text, "Z") || offset[:2] < "24" && offset[3:] < "60")
 }
 
-func duration(field func(*Request) *time.Duration) func(*Request, string) error {
+// duration returns what sets a duration that is no shorter than least. A least of 1 is any but 0.
+func duration(least time.Duration, field func(*Request) *time.Duration) func(*Request, string) error {
 	return func(r *Request, text string) error {
 		d, err := parseDuration(text)
-		if err == nil && d == 0 {
+		switch {
+		case err != nil:
+			return err
+		case d == 0:
 			return errors.New("must be longer than 0")
+		case d < least:
+			return fmt.Errorf("must be at least %v", least)
 		}
 		*field(r) = d
-		return err
+		return nil
 	}
 }
 

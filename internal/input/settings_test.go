@@ -40,7 +40,7 @@ var every = []struct {
 	{"instance-id", "one", "other", func(r input.Request) string { return r.InstanceID }},
 	{"workflow-name", "One", "Other", func(r input.Request) string { return r.WorkflowName }},
 	{"sidecar", "http://one:1", "https://other:2", func(r input.Request) string { return r.Sidecar.String() }},
-	{"not-after", "2026-12-31T23:59:59Z", "2026-12-31T23:59:59.5+01:00", func(r input.Request) string { return r.NotAfter.Text }},
+	{"not-after", "2026-12-31T23:59:59Z", "2026-12-31T23:59:59.5+01:00", func(r input.Request) string { return r.NotAfter.String() }},
 	{"retry-for", "1s", "2m0s", func(r input.Request) string { return r.RetryFor.String() }},
 	{"retry-max-interval", "1s", "3s", func(r input.Request) string { return r.RetryMaxInterval.String() }},
 	{"request-timeout", "1s", "2s", func(r input.Request) string { return r.RequestTimeout.String() }},
@@ -112,10 +112,11 @@ func TestTheSidecarComesFromDaprsEnvironmentIfNothingElseNamesIt(t *testing.T) {
 func TestWhatIsValid(t *testing.T) {
 	for _, c := range []struct{ flag, value string }{
 		{"instance-id", "a"}, {"instance-id", "cbw_app-OLD_09"}, {"instance-id", "-"}, {"instance-id", strings.Repeat("a", 64)},
-		{"workflow-name", "W"}, {"workflow-name", "mit Leerzeichen/ü"},
+		{"workflow-name", "W"}, {"workflow-name", "..."}, {"workflow-name", ".W"}, {"workflow-name", "mit Leerzeichen/ü"},
 		{"sidecar", "http://a"}, {"sidecar", "HTTPS://a.b-c_d.example.com:65535/"}, {"sidecar", "http://[::1]:3500"}, {"sidecar", "http://10.0.0.1:1"},
 		{"not-after", "2026-12-31T23:59:59Z"}, {"not-after", "2026-12-31T23:59:59.123456789+14:00"}, {"not-after", "2028-02-29T00:00:00-00:00"},
 		{"retry-for", "1ns"}, {"retry-for", "1.5h"}, {"retry-for", "1h2m3s"}, {"start-delay", "0"}, {"start-delay", "0s"},
+		{"retry-max-interval", "10ms"},
 		{"log-format", "json"}, {"termination-log", ""},
 	} {
 		t.Run(c.flag+"="+c.value, func(t *testing.T) {
@@ -129,7 +130,7 @@ func TestWhatIsInvalid(t *testing.T) {
 	for _, c := range []struct{ flag, value string }{
 		{"instance-id", ""}, {"instance-id", "bad.id"}, {"instance-id", strings.Repeat("a", 65)}, {"instance-id", "bäd"}, {"instance-id", "a b"},
 		{"instance-id", "a/b"}, {"instance-id", " a"}, {"instance-id", "a\n"}, {"instance-id", "a\x00"}, {"instance-id", "٣"},
-		{"workflow-name", ""}, {"workflow-name", "\xff"},
+		{"workflow-name", ""}, {"workflow-name", "\xff"}, {"workflow-name", "."}, {"workflow-name", ".."},
 		{"sidecar", ""}, {"sidecar", "localhost:3500"}, {"sidecar", "localhost"}, {"sidecar", "//localhost"}, {"sidecar", "ftp://a"}, {"sidecar", "http://"},
 		{"sidecar", "http://:3500"}, {"sidecar", "http://a:0"}, {"sidecar", "http://a:65536"}, {"sidecar", "http://a:x"}, {"sidecar", "http://a:-1"},
 		{"sidecar", "http://a/v1.0"}, {"sidecar", "http://a?x"}, {"sidecar", "http://a?"}, {"sidecar", "http://a#x"}, {"sidecar", "http://user@a"},
@@ -140,7 +141,7 @@ func TestWhatIsInvalid(t *testing.T) {
 		{"not-after", "2026-12-31T23:59:59+24:00"}, {"not-after", "2026-12-31T23:59:59-01:60"}, {"not-after", "12026-12-31T23:59:59Z"}, {"not-after", "2026-12-31t23:59:59z"}, {"not-after", "31.12.2026"}, {"not-after", "tomorrow"}, {"not-after", "1798761599"}, {"not-after", "$(date)"},
 		{"not-after", "2026-12-31T23:59:59Z\n"}, {"not-after", "2026-13-01T00:00:00Z"}, {"not-after", "2027-02-29T00:00:00Z"},
 		{"retry-for", ""}, {"retry-for", "0"}, {"retry-for", "-1s"}, {"retry-for", "30"}, {"retry-for", "1d"}, {"retry-for", "99999999999h"},
-		{"retry-max-interval", "0s"}, {"request-timeout", "0s"}, {"start-timeout", "0s"}, {"confirm-for", "0s"}, {"start-delay", "-1s"}, {"start-delay", ""},
+		{"retry-max-interval", "0s"}, {"retry-max-interval", "1ns"}, {"retry-max-interval", "9.999999ms"}, {"request-timeout", "0s"}, {"start-timeout", "0s"}, {"confirm-for", "0s"}, {"start-delay", "-1s"}, {"start-delay", ""},
 		{"log-format", ""}, {"log-format", "JSON"}, {"log-format", "logfmt"},
 	} {
 		t.Run(c.flag+"="+c.value, func(t *testing.T) {
@@ -183,7 +184,7 @@ func TestTheTokenComesFromTheEnvironmentOnly(t *testing.T) {
 	request, problems := input.ParseCommandLine([]string{"--input-dir", dir}).Load(env("DAPR_API_TOKEN", " \ts3cret\n"))
 	assert.Empty(t, problems)
 	assert.Equal(t, "s3cret", request.Token, "without the white space around")
-	for _, bad := range []string{"a\nb", "a\x00b", "tökén", "a\tb"} {
+	for _, bad := range []string{"a\nb", "a\x00b", "tökén", "a\tb", "a\x7fb"} {
 		_, problems := input.ParseCommandLine([]string{"--input-dir", dir}).Load(env("DAPR_API_TOKEN", bad))
 		require.Len(t, problems, 1)
 		assert.NotContains(t, problems[0], bad)
@@ -192,11 +193,21 @@ func TestTheTokenComesFromTheEnvironmentOnly(t *testing.T) {
 	assert.Contains(t, strings.Join(problems, "\n"), "unknown flag: --dapr-api-token")
 }
 
+func TestAnyDeadlineCounts(t *testing.T) {
+	for _, text := range []string{"0001-01-01T00:00:00Z", "0001-01-01T01:00:00+01:00", "0000-01-01T00:00:00Z", "1970-01-01T00:00:00Z"} {
+		request, problems := load(t, "--input-dir", mount(t, with("not-after", text)))
+		assert.Empty(t, problems)
+		assert.True(t, request.NotAfter.Passed(time.Now()), text)
+		assert.Equal(t, text, request.NotAfter.String())
+	}
+}
+
 func TestTheDeadlineIsInclusive(t *testing.T) {
 	at := time.Date(2026, 12, 31, 23, 59, 59, 0, time.UTC)
-	deadline := input.Deadline{Time: at}
+	deadline := &input.Deadline{Time: at}
 	assert.False(t, deadline.Passed(at.Add(-1)))
 	assert.False(t, deadline.Passed(at), "equal is still in time")
 	assert.True(t, deadline.Passed(at.Add(1)))
-	assert.False(t, input.Deadline{}.Passed(at), "none never passes")
+	assert.True(t, (&input.Deadline{}).Passed(at), "an unset time is long past")
+	assert.False(t, (*input.Deadline)(nil).Passed(at), "none never passes")
 }

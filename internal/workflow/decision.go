@@ -27,7 +27,7 @@ func Run(ctx context.Context, log *slog.Logger, sidecar Sidecar, request input.R
 	d := &decision{log, sidecar, request, outcome.About{InstanceID: request.InstanceID, WorkflowName: request.WorkflowName}}
 
 	if d.expired() {
-		return d.about.Expired(request.NotAfter.Text)
+		return d.about.Expired(request.NotAfter.String())
 	}
 	state, err := d.ask(ctx)
 	switch {
@@ -79,7 +79,7 @@ func (d *decision) ask(ctx context.Context) (State, error) {
 // asking may have taken minutes, and connecting up to StartTimeout.
 func (d *decision) start(ctx context.Context) outcome.Outcome {
 	if d.expired() {
-		return d.about.Expired(d.request.NotAfter.Text)
+		return d.about.Expired(d.request.NotAfter.String())
 	}
 	limit := d.request.StartTimeout
 	giveUp := time.Now().Add(limit)
@@ -95,7 +95,7 @@ func (d *decision) start(ctx context.Context) outcome.Outcome {
 	case err != nil:
 		return d.about.Unstarted(err.Error())
 	case d.expired():
-		return d.about.Expired(d.request.NotAfter.Text)
+		return d.about.Expired(d.request.NotAfter.String())
 	}
 
 	d.log.Info("starting the instance, once", "timeout", limit)

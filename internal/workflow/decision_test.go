@@ -145,7 +145,7 @@ func decide(t *testing.T, s *sidecar, change func(*input.Request, context.Cancel
 
 func notAfter(d time.Duration) func(*input.Request, context.CancelCauseFunc) {
 	return func(r *input.Request, _ context.CancelCauseFunc) {
-		r.NotAfter = input.Deadline{Time: time.Now().Add(d), Text: "THE DEADLINE"}
+		r.NotAfter = &input.Deadline{Time: time.Now().Add(d), Text: "THE DEADLINE"}
 	}
 }
 

@@ -116,8 +116,10 @@ func TestAStartGoesOutOnceWhateverHappensToItsConnection(t *testing.T) {
 	}{
 		"reset after it was read": {starts: resets},
 		"silence":                 {starts: staysSilent},
-		"reset before it was read": {accept: func(n int, conn net.Conn) bool {
+		// A reset that comes any earlier can reach connect(), and nothing was sent then.
+		"reset once its first byte was read": {accept: func(n int, conn net.Conn) bool {
 			if n == 1 {
+				_, _ = conn.Read(make([]byte, 1))
 				resets(conn)
 			}
 			return n != 1
