@@ -3,13 +3,19 @@ package workflow
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Limits of an answer. One can carry the workflow's whole input and output, escaped, but what matters in
+// it is short.
+const (
+	maxAnswer  = 32 << 20 // bytes that are read
+	maxText    = 64 << 10 // bytes of a text in it that are kept, or of a body that is shown
+	maxNesting = 1000     // objects and lists inside each other
 )
 
 // An answer is what of daprd's JSON answers matters here. Fields that were not there are "".
@@ -21,110 +27,110 @@ type answer struct {
 	Message       string
 }
 
-// parseAnswer reads one JSON object and nothing behind it; anything else, or one of our fields twice, gives
-// the zero answer. It is stricter than json.Unmarshal, which takes "errorcode" for "errorCode" and the last of
-// two: an answer that only resembles daprd's must not start anything.
-func parseAnswer(body []byte) answer {
+var (
+	errNotOneObject = errors.New("not one JSON object")
+	errTwice        = errors.New("JSON with one field twice")
+	errTooDeep      = fmt.Errorf("JSON that is nested deeper than %d", maxNesting)
+)
+
+// parseAnswer reads one JSON object and nothing behind it, until ctx ends. It is stricter than
+// json.Unmarshal, which takes "errorcode" for "errorCode" and the last of two: an answer that only resembles
+// daprd's must not start anything. It copies nothing but the answer's own fields.
+func parseAnswer(ctx context.Context, body []byte) (answer, error) {
 	var a answer
 	fields := map[string]*string{
 		"instanceID": &a.InstanceID, "workflowName": &a.WorkflowName, "runtimeStatus": &a.RuntimeStatus,
 		"errorCode": &a.ErrorCode, "message": &a.Message,
 	}
-	decoder := json.NewDecoder(bytes.NewReader(body))
-	if token, err := decoder.Token(); err != nil || token != json.Delim('{') {
-		return answer{}
+	// Only our own fields must not come twice. To remember all the names could take any amount of memory.
+	decoder := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true))
+	if decoder.PeekKind() != jsontext.KindBeginObject {
+		return answer{}, errNotOneObject
 	}
-	for decoder.More() {
-		key, err := decoder.Token()
-		if err != nil {
-			return answer{}
+	_, err := decoder.ReadToken()
+	for err == nil && decoder.PeekKind() != jsontext.KindEndObject {
+		var name string
+		if name, err = readText(decoder); err != nil {
+			break
 		}
-		name, _ := key.(string)
 		field, wanted := fields[name]
 		switch {
 		case !wanted:
-			err = skip(decoder)
+			err = skip(ctx, decoder)
 		case field == nil:
-			return answer{} // twice
+			err = errTwice
 		default:
-			err = decoder.Decode(field)
 			fields[name] = nil
-		}
-		if err != nil {
-			return answer{}
+			*field, err = readText(decoder)
 		}
 	}
-	if _, err := decoder.Token(); err != nil { // the closing brace
-		return answer{}
+	if err == nil {
+		_, err = decoder.ReadToken() // the closing brace
 	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return answer{}
+	if err == nil {
+		if _, end := decoder.ReadToken(); !errors.Is(end, io.EOF) {
+			err = errNotOneObject
+		}
 	}
-	return a
+	if err != nil {
+		return answer{}, err
+	}
+	return a, nil
 }
 
-// skip reads over one value piece by piece: it may be the workflow's whole input, in an object.
-func skip(decoder *json.Decoder) error {
-	for depth := 0; ; {
-		token, err := decoder.Token()
-		if err != nil {
+// readText reads a string, or a null for none, a field's name included. A text that is too long for anything that could matter is
+// replaced by its size.
+func readText(decoder *jsontext.Decoder) (string, error) {
+	if kind := decoder.PeekKind(); kind != jsontext.KindString && kind != jsontext.KindNull {
+		return "", errNotOneObject
+	}
+	value, err := decoder.ReadValue()
+	switch {
+	case err != nil || value.Kind() == jsontext.KindNull:
+		return "", err
+	case len(value) > maxText:
+		return fmt.Sprintf("a text of %d bytes", len(value)), nil
+	}
+	text, err := jsontext.AppendUnquote(nil, value)
+	return string(text), err
+}
+
+// skip reads over one value piece by piece: it may be the workflow's whole input, in an object. It takes
+// no more time than ctx allows.
+func skip(ctx context.Context, decoder *jsontext.Decoder) error {
+	around := decoder.StackDepth()
+	for pieces := 1; ; pieces++ {
+		if _, err := decoder.ReadToken(); err != nil {
 			return err
 		}
-		switch token {
-		case json.Delim('{'), json.Delim('['):
-			depth++
-		case json.Delim('}'), json.Delim(']'):
-			depth--
-		}
-		if depth == 0 {
+		switch depth := decoder.StackDepth(); {
+		case depth == around:
 			return nil
+		case depth > maxNesting:
+			return errTooDeep
+		case pieces%1024 == 0 && ctx.Err() != nil:
+			return context.Cause(ctx)
 		}
 	}
 }
 
-// describe returns what an answer said, as in "400, ERR_INSTANCE_ID_INVALID: …".
-func (a answer) describe(status int, body []byte) string {
-	const most = 64 << 10 // a larger body is no message
+// describe returns what a reply said, as in "400, ERR_INSTANCE_ID_INVALID: …"; problem is why it could not be
+// read.
+func (a answer) describe(r reply, problem error) string {
 	text := ""
-	switch {
+	switch body := r.body; {
+	case errors.Is(problem, errTooDeep):
+		text = problem.Error()
 	case a.ErrorCode != "" && a.Message != "":
 		text = a.ErrorCode + ": " + a.Message
 	case a.ErrorCode+a.Message != "":
 		text = a.ErrorCode + a.Message
 	case len(bytes.TrimSpace(body)) == 0:
 		text = "an empty body"
-	case len(body) > most:
+	case len(body) > maxText:
 		text = fmt.Sprintf("a body of %d bytes that does not say it", len(body))
 	default:
 		text = string(body)
 	}
-	return fmt.Sprintf("%d, %s", status, text)
-}
-
-// isCertificate says whether a connection failed on a certificate, the server's or one that the server
-// wanted of us. Trying again does not mend one.
-func isCertificate(err error) bool {
-	var verification *tls.CertificateVerificationError
-	if errors.As(err, &verification) {
-		return true
-	}
-	// crypto/tls has no types for the rest: an alert from the server, a certificate that can't be read.
-	var alert *net.OpError
-	return errors.As(err, &alert) && alert.Op == "remote error" && strings.Contains(alert.Err.Error(), "certificate") ||
-		strings.Contains(err.Error(), "failed to parse certificate")
-}
-
-// explain says in a sentence why nothing, or not everything, came back.
-func explain(ctx context.Context, err error) string {
-	switch {
-	case ctx.Err() != nil:
-		return context.Cause(ctx).Error()
-	case errors.Is(err, io.ErrUnexpectedEOF) && !strings.Contains(err.Error(), "half an answer"):
-		return "half an answer: the connection was closed"
-	case errors.Is(err, io.EOF):
-		return "the connection was closed without an answer"
-	case strings.Contains(err.Error(), "malformed HTTP"):
-		return "not an HTTP answer: " + err.Error()
-	}
-	return err.Error()
+	return fmt.Sprintf("%d, %s", r.status, text)
 }

@@ -30,17 +30,10 @@ func Run(ctx context.Context, log *slog.Logger, sidecar Sidecar, request input.R
 		return d.about.Expired(request.NotAfter.String())
 	}
 	state, err := d.ask(ctx)
-	switch {
-	case err == nil && state.Answer == Found:
-		return d.found(state)
-	case ctx.Err() != nil:
-		return d.stopped(ctx)
-	case err != nil:
-		return d.about.Undetermined(err.Error())
-	case state.Answer != NotFound:
-		return d.about.Undetermined("the answer says nothing")
+	if end := d.judge(ctx, state, err); end != nil {
+		return *end
 	}
-	return d.start(ctx)
+	return d.start(ctx, state)
 }
 
 type decision struct {
@@ -54,6 +47,21 @@ func (d *decision) expired() bool { return d.request.NotAfter.Passed(time.Now())
 
 func (d *decision) stopped(ctx context.Context) outcome.Outcome {
 	return d.about.Unstarted(context.Cause(ctx).Error())
+}
+
+// judge returns the outcome that an ask leads to, or nil if the sidecar said that the instance does not exist.
+func (d *decision) judge(ctx context.Context, state State, err error) *outcome.Outcome {
+	switch {
+	case err == nil && state.Answer == Found: // also when a signal came with it
+		return new(d.found(state))
+	case ctx.Err() != nil:
+		return new(d.stopped(ctx))
+	case err != nil:
+		return new(d.about.Undetermined(err.Error()))
+	case state.Answer != NotFound:
+		return new(d.about.Undetermined("the answer says nothing"))
+	}
+	return nil
 }
 
 // found is the outcome for an instance that is there already.
@@ -73,49 +81,6 @@ func (d *decision) ask(ctx context.Context) (State, error) {
 		err = fmt.Errorf("the sidecar %s did not answer for %v: %w", d.request.Sidecar, time.Since(begin).Round(100*time.Millisecond), err)
 	}
 	return state, err
-}
-
-// start sends the one start. It looks at the deadline and for a signal when everything else is done: the
-// asking may have taken minutes, and connecting up to StartTimeout.
-func (d *decision) start(ctx context.Context) outcome.Outcome {
-	if d.expired() {
-		return d.about.Expired(d.request.NotAfter.String())
-	}
-	limit := d.request.StartTimeout
-	giveUp := time.Now().Add(limit)
-	connecting, cancel := context.WithDeadlineCause(ctx, giveUp, fmt.Errorf("no connection within %v", limit))
-	defer cancel()
-	starter, err := d.sidecar.Connect(connecting)
-	if starter != nil {
-		defer func() { _ = starter.Close() }()
-	}
-	switch {
-	case ctx.Err() != nil:
-		return d.stopped(ctx)
-	case err != nil:
-		return d.about.Unstarted(err.Error())
-	case d.expired():
-		return d.about.Expired(d.request.NotAfter.String())
-	}
-
-	d.log.Info("starting the instance, once", "timeout", limit)
-	sending, cancel := outlive(ctx, grace)
-	defer cancel()
-	sending, cancel = context.WithDeadlineCause(sending, giveUp, fmt.Errorf("no answer within %v", limit))
-	defer cancel()
-	err = starter.Start(sending)
-
-	var turnedAway *TurnedAway
-	var refused *Refused
-	switch {
-	case err == nil:
-		return d.about.Started("")
-	case errors.As(err, &turnedAway):
-		return d.about.Unstarted(turnedAway.Why)
-	case errors.As(err, &refused):
-		return d.about.Rejected(refused.Answer)
-	}
-	return d.confirm(ctx, err)
 }
 
 // confirm finds out whether a start took whose answer was lost. An instance that is still PENDING proves

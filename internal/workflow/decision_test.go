@@ -61,8 +61,9 @@ type sidecar struct {
 }
 
 func (s *sidecar) Exists(ctx context.Context) (workflow.State, error) {
-	s.asked = append(s.asked, time.Now())
 	r := s.replies[0]
+	r.state.Asked = time.Now()
+	s.asked = append(s.asked, r.state.Asked)
 	if len(s.replies) > 1 {
 		s.replies = s.replies[1:]
 	}
@@ -396,7 +397,7 @@ func TestAStartWhoseAnswerIsLostIsConfirmedAndNeverRepeated(t *testing.T) {
 		assert.Contains(t, r.log, `why="no answer within 1m0s"`)
 	})
 	t.Run("connecting counts towards the start's limit", func(t *testing.T) {
-		s := &sidecar{replies: []reply{notFound, running}, connect: 20 * time.Second, startLasting: true}
+		s := &sidecar{replies: []reply{notFound, notFound, running}, connect: 20 * time.Second, startLasting: true}
 		decide(t, s, nil)
 		assert.Equal(t, 40*time.Second, s.startCut)
 	})

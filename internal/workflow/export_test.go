@@ -1,19 +1,22 @@
 package workflow
 
 import (
-	"crypto/tls"
+	"context"
 	"crypto/x509"
-	"net"
+	"time"
 )
 
 // Trust makes the sidecar's connections trust roots in place of the system's.
 func (s *HTTP) Trust(roots *x509.CertPool) *HTTP {
-	s.dialTLS = (&tls.Dialer{NetDialer: &net.Dialer{}, Config: &tls.Config{RootCAs: roots}}).DialContext
+	s.tls.RootCAs = roots
 	return s
 }
 
 // ParseAnswer makes the strict parser of answers testable by itself.
 func ParseAnswer(body []byte) (instanceID, workflowName, runtimeStatus, errorCode string) {
-	a := parseAnswer(body)
+	a, _ := parseAnswer(context.Background(), body)
 	return a.InstanceID, a.WorkflowName, a.RuntimeStatus, a.ErrorCode
 }
+
+// Age makes the age of an answer testable on two clocks that differ.
+func Age(asked, now time.Time) time.Duration { return age(asked, now) }

@@ -42,6 +42,10 @@ type State struct {
 	Answer        Answer
 	WorkflowName  string // "" if the sidecar does not say, as 1.16 for a PENDING one
 	RuntimeStatus string // Dapr's word, such as RUNNING
+
+	// Asked is when the ask went out on its connection. How long the answer took on its way, or lay unread
+	// in a process that was frozen, nobody can tell; so it counts as old as this.
+	Asked time.Time
 }
 
 // NotAnswered is an ask that may be answered the next time.
