@@ -92,6 +92,6 @@ func TestTheREADMEsOutcomesAreThePrograms(t *testing.T) {
 		var line struct{ Outcome, InstanceID, WorkflowName, RuntimeStatus, Message string }
 		require.NoError(t, json.Unmarshal([]byte(block), &line))
 		about := outcome.About{InstanceID: line.InstanceID, WorkflowName: line.WorkflowName}
-		assert.Equal(t, about.Exists(line.RuntimeStatus).Message, line.Message)
+		assert.Equal(t, about.Exists(line.RuntimeStatus).Message(), line.Message)
 	}
 }

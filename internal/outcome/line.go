@@ -3,6 +3,7 @@ package outcome
 import (
 	"bytes"
 	"encoding/json"
+	"sort"
 
 	"github.com/stuttgart-things/dapr-workflow-trigger/internal/printable"
 )
@@ -11,47 +12,30 @@ import (
 // of Line.
 const MaxBytes = 4096
 
-// Limits, in characters, of what a line can hold besides the message. An instance ID has 64.
-const (
-	maxName    = 200
-	maxStatus  = 64
-	maxMessage = 3000
-)
-
 // Line returns the outcome as one JSON object on one line, at most MaxBytes long, without a line break
 // at its end:
 //
 //	{"outcome":"exists","instanceID":"…","workflowName":"…","runtimeStatus":"RUNNING","message":"…"}
 //
-// Every text in it went through filter. A message that does not fit is cut, its hint is not.
+// Every text from outside in it went through filter. If it does not fit, the reason in the message is cut.
 func (o Outcome) Line(filter printable.Filter) []byte {
-	for limit := maxMessage; ; limit = limit * 3 / 4 {
-		line := encode(struct {
+	id, workflow := filter.Clean(o.InstanceID, maxName), filter.Clean(o.WorkflowName, maxName)
+	status, message := filter.Clean(o.RuntimeStatus, maxName), o.message.clean(filter)
+	upTo := func(limit int) []byte {
+		return encode(struct {
 			Outcome       Name   `json:"outcome"`
 			InstanceID    string `json:"instanceID"`
 			WorkflowName  string `json:"workflowName"`
 			RuntimeStatus string `json:"runtimeStatus"`
 			Message       string `json:"message"`
-		}{
-			o.Name,
-			filter.Clean(o.InstanceID, maxName),
-			filter.Clean(o.WorkflowName, maxName),
-			filter.Clean(o.RuntimeStatus, maxStatus),
-			o.sentence(filter, limit),
-		})
-		if len(line) <= MaxBytes {
-			return line
-		}
+		}{o.Name, printable.Cut(id, limit), printable.Cut(workflow, limit), printable.Cut(status, limit), message.cut(limit)})
 	}
-}
-
-// sentence returns the message, cleaned and cut, and its hint.
-func (o Outcome) sentence(filter printable.Filter, limit int) string {
-	message := filter.Clean(o.Message, limit)
-	if o.Hint != "" {
-		message += "; " + o.Hint
+	if line := upTo(MaxBytes); len(line) <= MaxBytes {
+		return line
 	}
-	return message
+	// The names are short, so that in practice it is the reason that gives way.
+	tooMuch := sort.Search(MaxBytes, func(limit int) bool { return len(upTo(limit)) > MaxBytes })
+	return upTo(tooMuch - 1)
 }
 
 func encode(v any) []byte {

@@ -2,8 +2,6 @@
 // the JSON line that tells them (SPEC section 4).
 package outcome
 
-import "fmt"
-
 // Name says how a run ended.
 type Name string
 
@@ -45,12 +43,14 @@ type Outcome struct {
 	InstanceID    string
 	WorkflowName  string
 	RuntimeStatus string // what the sidecar last called the instance, "" if it did not say
-	Message       string // one sentence
-	Hint          string // what to do now; follows the message and is never cut
+	message       sentence
 }
 
+// Message returns the sentence that says what happened, whole and as it came.
+func (o Outcome) Message() string { return o.message.String() }
+
 // deleteJob ends the outcomes that fail the Job for good.
-const deleteJob = "a corrected ConfigMap does not revive a failed Job: delete the Job (kro recreates it at once)"
+const deleteJob = "; a corrected ConfigMap does not revive a failed Job: delete the Job (kro recreates it at once)"
 
 // About is the instance that an outcome speaks of.
 type About struct {
@@ -58,60 +58,58 @@ type About struct {
 	WorkflowName string
 }
 
-func (a About) outcome(name Name, status, message string) Outcome {
-	return Outcome{Name: name, InstanceID: a.InstanceID, WorkflowName: a.WorkflowName, RuntimeStatus: status, Message: message}
+func (a About) outcome(kind Name, status string, message ...any) Outcome {
+	return Outcome{kind, a.InstanceID, a.WorkflowName, status, message}
 }
+
+func (a About) id() name { return name(a.InstanceID) }
 
 // Started says that the one start took. The status is "" unless the sidecar was asked again.
 func (a About) Started(status string) Outcome {
-	return a.outcome(Started, status, fmt.Sprintf("instance %s started", a.InstanceID))
+	return a.outcome(Started, status, "instance ", a.id(), " started")
 }
 
 // Exists says that there was nothing left to start.
 func (a About) Exists(status string) Outcome {
-	message := fmt.Sprintf("instance %s already exists, not starting it again", a.InstanceID)
+	o := a.outcome(Exists, status, "instance ", a.id(), " already exists, not starting it again")
 	switch status {
 	case "PENDING", "UNKNOWN":
-		message += fmt.Sprintf(" (%s: accepted, not running yet)", status)
+		o.message = append(o.message, " ("+status+": accepted, not running yet)")
 	}
-	return a.outcome(Exists, status, message)
+	return o
 }
 
 // Expired says that the deadline, in the user's own notation, is over.
 func (a About) Expired(deadline string) Outcome {
-	return a.outcome(Expired, "", fmt.Sprintf("notAfter %s has passed, not starting %s", deadline, a.InstanceID))
+	return a.outcome(Expired, "", "notAfter ", name(deadline), " has passed, not starting ", a.id())
 }
 
 // Undetermined says that the sidecar did not tell whether the instance exists.
-func (a About) Undetermined(why string) Outcome {
-	return a.outcome(Undetermined, "", fmt.Sprintf("cannot tell whether %s exists (%s), refusing to start", a.InstanceID, why))
+func (a About) Undetermined(reason string) Outcome {
+	return a.outcome(Undetermined, "", "cannot tell whether ", a.id(), " exists (", why(reason), "), refusing to start")
 }
 
 // Unstarted says that the instance did not exist, or was not asked for, and that no start took.
-func (a About) Unstarted(why string) Outcome {
-	return a.outcome(Unstarted, "", fmt.Sprintf("%s not started: %s", a.InstanceID, why))
+func (a About) Unstarted(reason string) Outcome {
+	return a.outcome(Unstarted, "", a.id(), " not started: ", why(reason))
 }
 
 // Rejected says that the sidecar refused the start; answer is what it said.
 func (a About) Rejected(answer string) Outcome {
-	o := a.outcome(Rejected, "", fmt.Sprintf("the sidecar refused to start %s (%s)", a.InstanceID, answer))
-	o.Hint = deleteJob
-	return o
+	return a.outcome(Rejected, "", "the sidecar refused to start ", a.id(), " (", why(answer), ")", deleteJob)
 }
 
 // Conflict says that the instance ID is taken by another workflow.
 func (a About) Conflict(other, status string) Outcome {
-	return a.outcome(Conflict, status, fmt.Sprintf("instance %s exists but runs %s, not %s", a.InstanceID, other, a.WorkflowName))
+	return a.outcome(Conflict, status, "instance ", a.id(), " exists but runs ", name(other), ", not ", name(a.WorkflowName))
 }
 
 // Unknown says that a start was sent and that nothing tells whether it took.
-func (a About) Unknown(status, why string) Outcome {
-	return a.outcome(Unknown, status, fmt.Sprintf("%s may or may not have been started (%s)", a.InstanceID, why))
+func (a About) Unknown(status, reason string) Outcome {
+	return a.outcome(Unknown, status, a.id(), " may or may not have been started (", why(reason), ")")
 }
 
 // Invalid says that the settings or the input can't be used; problems holds them all, on one line.
 func (a About) Invalid(problems string) Outcome {
-	o := a.outcome(Invalid, "", problems)
-	o.Hint = deleteJob
-	return o
+	return a.outcome(Invalid, "", why(problems), deleteJob)
 }

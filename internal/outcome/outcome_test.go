@@ -65,6 +65,51 @@ func TestTheLineFitsATerminationMessageAndKeepsItsHint(t *testing.T) {
 	}
 }
 
+func TestOnlyTheReasonIsCut(t *testing.T) {
+	long := strings.Repeat("x", 100_000)
+	for _, c := range []struct {
+		outcome       outcome.Outcome
+		before, after string
+	}{
+		{about.Undetermined(long), "cannot tell whether cbw_app-old exists (xx", "x…), refusing to start"},
+		{about.Unknown("", long), "cbw_app-old may or may not have been started (xx", "x…)"},
+		{about.Rejected(long), "the sidecar refused to start cbw_app-old (xx", "x…); a corrected ConfigMap does not revive a failed Job: delete the Job (kro recreates it at once)"},
+		{about.Unstarted(long), "cbw_app-old not started: xx", "x…"},
+		{about.Expired(long), "notAfter xx", "x… has passed, not starting cbw_app-old"},
+		{about.Conflict(long, long), "instance cbw_app-old exists but runs xx", "x…, not W"},
+		{about.Invalid(long), "xx", "x…; a corrected ConfigMap does not revive a failed Job: delete the Job (kro recreates it at once)"},
+	} {
+		t.Run(string(c.outcome.Name), func(t *testing.T) {
+			line := c.outcome.Line(printable.Filter{})
+			var got struct{ Message string }
+			require.NoError(t, json.Unmarshal(line, &got))
+			assert.True(t, strings.HasPrefix(got.Message, c.before), got.Message)
+			assert.True(t, strings.HasSuffix(got.Message, c.after), got.Message)
+		})
+	}
+}
+
+func TestTheLineUsesAllTheRoomThereIs(t *testing.T) {
+	room := outcome.MaxBytes - len(about.Undetermined("").Line(printable.Filter{}))
+	fits := about.Undetermined(strings.Repeat("x", room)).Line(printable.Filter{})
+	assert.Len(t, fits, outcome.MaxBytes)
+	assert.NotContains(t, string(fits), "…")
+	cut := about.Undetermined(strings.Repeat("x", room+1)).Line(printable.Filter{})
+	assert.Len(t, cut, outcome.MaxBytes)
+	assert.Contains(t, string(cut), "xx…), refusing to start")
+	widest := about.Undetermined(strings.Repeat(`"`, room)).Line(printable.Filter{})
+	assert.InDelta(t, outcome.MaxBytes, len(widest), 2, "two bytes each")
+}
+
+func TestALineThatPeopleReadIsNotEscapedForABrowser(t *testing.T) {
+	assert.Contains(t, string(about.Unstarted("<html> & co").Line(printable.Filter{})), "<html> & co")
+}
+
+func TestOurOwnWordsAreNeverBlottedOut(t *testing.T) {
+	line := about.Undetermined("exists").Line(printable.NewFilter("exists"))
+	assert.Contains(t, string(line), "cannot tell whether cbw_app-old exists ([redacted]), refusing to start")
+}
+
 func TestTheLineShowsNoTokenInAnyField(t *testing.T) {
 	const token = `to"ken<1>`
 	o := outcome.About{InstanceID: "a", WorkflowName: token}.Conflict(token, token)

@@ -160,7 +160,7 @@ func TestAnInstanceThatDoesNotExistIsStartedOnce(t *testing.T) {
 	s := &sidecar{replies: []reply{notFound}}
 	r := decide(t, s, nil)
 	assert.Equal(t, outcome.Started, r.outcome.Name)
-	assert.Equal(t, "instance cbw_a started", r.outcome.Message)
+	assert.Equal(t, "instance cbw_a started", r.outcome.Message())
 	assert.Len(t, s.asked, 1)
 	assert.Len(t, s.started, 1)
 }
@@ -171,7 +171,7 @@ func TestAnInstanceThatExistsIsNotStarted(t *testing.T) {
 			s := &sidecar{replies: []reply{found(status)}}
 			r := decide(t, s, nil)
 			assert.Equal(t, outcome.Exists, r.outcome.Name)
-			assert.Equal(t, "instance cbw_a already exists, not starting it again", r.outcome.Message)
+			assert.Equal(t, "instance cbw_a already exists, not starting it again", r.outcome.Message())
 			assert.Equal(t, status, r.outcome.RuntimeStatus)
 			assert.Zero(t, s.connected, "no connection is made for a start")
 		})
@@ -181,7 +181,7 @@ func TestAnInstanceThatExistsIsNotStarted(t *testing.T) {
 			s := &sidecar{replies: []reply{found(status)}}
 			r := decide(t, s, nil)
 			assert.Equal(t, outcome.Exists, r.outcome.Name)
-			assert.Contains(t, r.outcome.Message, "accepted, not running yet")
+			assert.Contains(t, r.outcome.Message(), "accepted, not running yet")
 			assert.Empty(t, s.started)
 		})
 	}
@@ -191,7 +191,7 @@ func TestAnInstanceOfAnotherWorkflowIsAConflict(t *testing.T) {
 	s := &sidecar{replies: []reply{{state: workflow.State{Answer: workflow.Found, WorkflowName: "V", RuntimeStatus: "COMPLETED"}}}}
 	r := decide(t, s, nil)
 	assert.Equal(t, outcome.Conflict, r.outcome.Name)
-	assert.Equal(t, "instance cbw_a exists but runs V, not W", r.outcome.Message)
+	assert.Equal(t, "instance cbw_a exists but runs V, not W", r.outcome.Message())
 	assert.Empty(t, s.started)
 }
 
@@ -205,7 +205,7 @@ func TestTheDeadlineStopsAStart(t *testing.T) {
 		s := &sidecar{replies: []reply{notFound}}
 		r := decide(t, s, notAfter(-time.Nanosecond))
 		assert.Equal(t, outcome.Expired, r.outcome.Name)
-		assert.Equal(t, "notAfter THE DEADLINE has passed, not starting cbw_a", r.outcome.Message)
+		assert.Equal(t, "notAfter THE DEADLINE has passed, not starting cbw_a", r.outcome.Message())
 		assert.Empty(t, s.asked)
 	})
 	t.Run("equal to now is still in time", func(t *testing.T) {
@@ -252,7 +252,7 @@ func TestAskingEndsWithRetryFor(t *testing.T) {
 		s := &sidecar{replies: []reply{refused}}
 		r := decide(t, s, nil)
 		assert.Equal(t, outcome.Undetermined, r.outcome.Name)
-		assert.Regexp(t, `^cannot tell whether cbw_a exists \(the sidecar http://sidecar:3500 did not answer for .*: connection refused\), refusing to start$`, r.outcome.Message)
+		assert.Regexp(t, `^cannot tell whether cbw_a exists \(the sidecar http://sidecar:3500 did not answer for .*: connection refused\), refusing to start$`, r.outcome.Message())
 		assert.Empty(t, s.started)
 		assert.InDelta(t, 120, s.asked[len(s.asked)-1].Sub(s.asked[0]).Seconds(), 2, "the last ask uses the time")
 		for i, at := range s.asked[1:] {
@@ -317,7 +317,7 @@ func TestAnAnswerThatDoesNotTellStopsAtOnce(t *testing.T) {
 	t.Run("also after others that were not answered", func(t *testing.T) {
 		s := &sidecar{replies: []reply{refused, strange}}
 		r := decide(t, s, nil)
-		assert.Equal(t, "cannot tell whether cbw_a exists (403, go away), refusing to start", r.outcome.Message)
+		assert.Equal(t, "cannot tell whether cbw_a exists (403, go away), refusing to start", r.outcome.Message())
 	})
 }
 
@@ -326,14 +326,14 @@ func TestAStartThatWasNotSentOrNotProcessedIsUnstarted(t *testing.T) {
 		s := &sidecar{replies: []reply{notFound}, connectErr: errors.New("connection refused")}
 		r := decide(t, s, nil)
 		assert.Equal(t, outcome.Unstarted, r.outcome.Name)
-		assert.Equal(t, "cbw_a not started: connection refused", r.outcome.Message)
+		assert.Equal(t, "cbw_a not started: connection refused", r.outcome.Message())
 		assert.Len(t, s.asked, 1, "there is nothing to confirm")
 	})
 	t.Run("no connection within the start's limit", func(t *testing.T) {
 		s := &sidecar{replies: []reply{notFound}, connect: time.Hour}
 		r := decide(t, s, nil)
 		assert.Equal(t, outcome.Unstarted, r.outcome.Name)
-		assert.Equal(t, "cbw_a not started: no connection within 1m0s", r.outcome.Message)
+		assert.Equal(t, "cbw_a not started: no connection within 1m0s", r.outcome.Message())
 		assert.Equal(t, time.Minute, r.took)
 	})
 	t.Run("turned away", func(t *testing.T) {
@@ -348,8 +348,8 @@ func TestARefusedStartIsRejected(t *testing.T) {
 	s := &sidecar{replies: []reply{notFound}, startErr: &workflow.Refused{Answer: "400, ERR_X: no"}}
 	r := decide(t, s, nil)
 	assert.Equal(t, outcome.Rejected, r.outcome.Name)
-	assert.Equal(t, "the sidecar refused to start cbw_a (400, ERR_X: no)", r.outcome.Message)
-	assert.Contains(t, r.outcome.Hint, "delete the Job")
+	assert.Contains(t, r.outcome.Message(), "the sidecar refused to start cbw_a (400, ERR_X: no); ")
+	assert.True(t, strings.HasSuffix(r.outcome.Message(), "delete the Job (kro recreates it at once)"))
 	assert.Len(t, s.asked, 1)
 }
 
@@ -378,7 +378,7 @@ func TestAStartWhoseAnswerIsLostIsConfirmedAndNeverRepeated(t *testing.T) {
 			s := &sidecar{replies: append([]reply{notFound}, c.afterwards...), startErr: lost}
 			r := decide(t, s, nil)
 			assert.Equal(t, c.want, r.outcome.Name)
-			assert.Contains(t, r.outcome.Message, c.says)
+			assert.Contains(t, r.outcome.Message(), c.says)
 			assert.Len(t, s.started, 1)
 			assert.LessOrEqual(t, r.took, 30*time.Second+250*time.Millisecond)
 		})

@@ -144,7 +144,7 @@ func TestAnAskThatIsNotAnsweredIsAskedAgain(t *testing.T) {
 			t.Parallel()
 			w := newWire(t, []behaviour{behave, says(wireNotFound)}, []behaviour{says(wireAccepted)})
 			o := w.run(func(r *input.Request) { r.RequestTimeout, r.RetryFor = 200*time.Millisecond, 5*time.Second })
-			assert.Equal(t, outcome.Started, o.Name, o.Message)
+			assert.Equal(t, outcome.Started, o.Name, o.Message())
 			assert.Equal(t, 2, w.sent("GET "))
 		})
 	}
@@ -162,7 +162,7 @@ func TestAnAskThatIsNotAnsweredIsAskedAgain(t *testing.T) {
 		w.listener.Close()
 		o := w.run(nil)
 		assert.Equal(t, outcome.Undetermined, o.Name)
-		assert.Contains(t, o.Message, "connection refused")
+		assert.Contains(t, o.Message(), "connection refused")
 	})
 	t.Run("no such host", func(t *testing.T) {
 		w := newWire(t, nil, nil)

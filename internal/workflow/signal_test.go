@@ -25,7 +25,7 @@ func TestASignalBeforeTheStartEndsItAtOnceAndSendsNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := decide(t, &c.sidecar, signalAfter(c.at))
 			assert.Equal(t, outcome.Unstarted, r.outcome.Name)
-			assert.Equal(t, told, r.outcome.Message)
+			assert.Equal(t, told, r.outcome.Message())
 			assert.Equal(t, c.at, r.took)
 			assert.Empty(t, c.sidecar.started)
 		})
@@ -35,13 +35,13 @@ func TestASignalBeforeTheStartEndsItAtOnceAndSendsNothing(t *testing.T) {
 		r := decide(t, s, func(_ *input.Request, stop context.CancelCauseFunc) {
 			s.onConnect = func() { stop(errors.New("told to stop (terminated)")) }
 		})
-		assert.Equal(t, told, r.outcome.Message)
+		assert.Equal(t, told, r.outcome.Message())
 		assert.Empty(t, s.started)
 	})
 	t.Run("before the first ask", func(t *testing.T) {
 		s := &sidecar{replies: []reply{silent}}
 		r := decide(t, s, func(_ *input.Request, stop context.CancelCauseFunc) { stop(errors.New("told to stop (terminated)")) })
-		assert.Equal(t, told, r.outcome.Message)
+		assert.Equal(t, told, r.outcome.Message())
 		assert.Zero(t, r.took)
 	})
 }
@@ -69,7 +69,7 @@ func TestASignalDoesNotCutAStartOff(t *testing.T) {
 		r := decide(t, s, signalAfter(3*time.Second))
 		assert.Equal(t, outcome.Unknown, r.outcome.Name)
 		assert.Equal(t, 23*time.Second, r.took)
-		assert.Contains(t, r.outcome.Message, "told to stop (terminated), and 10s more were not enough")
+		assert.Contains(t, r.outcome.Message(), "told to stop (terminated), and 10s more were not enough")
 	})
 	t.Run("a signal while confirming leaves ten seconds", func(t *testing.T) {
 		s := &sidecar{replies: []reply{notFound}, startErr: errors.New("connection reset")}

@@ -101,13 +101,13 @@ func TestOverTLSTheServerIsVerified(t *testing.T) {
 
 	t.Run("a good certificate", func(t *testing.T) {
 		o := overTLS(t, ours.pool(), always(good), onceLost, []behaviour{says(wireAccepted)})
-		assert.Equal(t, outcome.Started, o.Name, o.Message)
+		assert.Equal(t, outcome.Started, o.Name, o.Message())
 	})
 	t.Run("a server that would rather speak HTTP/2 gets HTTP/1.1", func(t *testing.T) {
 		c := good.Clone()
 		c.NextProtos = []string{"h2", "http/1.1"}
 		o := overTLS(t, ours.pool(), always(c), onceLost, []behaviour{says(wireAccepted)})
-		assert.Equal(t, outcome.Started, o.Name, o.Message)
+		assert.Equal(t, outcome.Started, o.Name, o.Message())
 	})
 	for name, c := range map[string]struct {
 		config *tls.Config
@@ -123,8 +123,8 @@ func TestOverTLSTheServerIsVerified(t *testing.T) {
 			begin := time.Now()
 			o := overTLS(t, ours.pool(), always(c.config), onceLost, nil)
 			assert.Equal(t, outcome.Undetermined, o.Name)
-			assert.Contains(t, o.Message, c.says)
-			assert.NotContains(t, o.Message, "did not answer for", "it is not retried")
+			assert.Contains(t, o.Message(), c.says)
+			assert.NotContains(t, o.Message(), "did not answer for", "it is not retried")
 			assert.Less(t, time.Since(begin), 5*time.Second)
 		})
 	}
@@ -136,7 +136,7 @@ func TestOverTLSTheServerIsVerified(t *testing.T) {
 			}
 			return bad
 		}, onceLost, []behaviour{says(wireAccepted)})
-		assert.Equal(t, outcome.Unstarted, o.Name, o.Message)
+		assert.Equal(t, outcome.Unstarted, o.Name, o.Message())
 	})
 	t.Run("a server that does not speak TLS is asked again", func(t *testing.T) {
 		w := newWire(t, onceLost, nil)
