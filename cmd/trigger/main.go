@@ -4,10 +4,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -52,7 +50,9 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	}
 	request, problems := command.Load(getenv)
 	filter := printable.NewFilter(request.Token)
-	log := newLogger(stderr, request.LogFormat, filter)
+	lines := newLogWriter(stderr)
+	defer lines.close()
+	log := newLogger(lines, request.LogFormat, filter)
 	slog.SetDefault(log) // and with it the log package, should a library use it
 
 	ended := decide(ctx, log, request, problems)
@@ -60,7 +60,12 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	if err := writeTerminationLog(request.TerminationLog, line); err != nil {
 		log.Warn("the termination log can't be written", "why", err)
 	}
-	fmt.Fprintf(stdout, "%s\n", line)
+	if err := writeLine(stdout, line); err != nil {
+		log.Warn("the outcome can't be written to standard output", "why", err, "outcome", string(line))
+	}
+	if lines.dropped > 0 {
+		log.Warn("log lines were dropped, since nobody took them", "count", lines.dropped)
+	}
 	return ended.Name.ExitCode()
 }
 
@@ -91,20 +96,4 @@ func newLogger(to io.Writer, format string, filter printable.Filter) *slog.Logge
 		return slog.New(slog.NewJSONHandler(to, options))
 	}
 	return slog.New(slog.NewTextHandler(to, options))
-}
-
-// writeTerminationLog writes to a file that exists: the kubelet makes it, a laptop has none.
-func writeTerminationLog(path string, line []byte) error {
-	if path == "" {
-		return nil
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC|syscall.O_NONBLOCK, 0) // never waits for a FIFO's reader
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(line)
-	return errors.Join(err, f.Close())
 }
