@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -33,6 +34,12 @@ type process struct {
 // start starts the trigger on a sidecar, for instance a, with a token if that is not empty.
 func start(t *testing.T, sidecar, token string, args ...string) *process {
 	t.Helper()
+	return startWith(t, func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, "DAPR_API_TOKEN="+token) }, sidecar, args...)
+}
+
+// startWith is start for a command that is changed before it runs.
+func startWith(t *testing.T, change func(*exec.Cmd), sidecar string, args ...string) *process {
+	t.Helper()
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "input.json"), []byte("{}"), 0o644))
 	p := &process{t: t, terminationLog: filepath.Join(dir, "log")}
@@ -41,8 +48,9 @@ func start(t *testing.T, sidecar, token string, args ...string) *process {
 		"--input-dir", dir, "--instance-id", "a", "--workflow-name", "W", "--sidecar", sidecar, "--termination-log", p.terminationLog,
 		"--retry-for", "20s", "--confirm-for", "1s",
 	}, args...)...)
-	p.cmd.Env = append(os.Environ(), "DAPR_API_TOKEN="+token)
+	p.cmd.Env = append(os.Environ(), "DAPR_API_TOKEN=")
 	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
+	change(p.cmd)
 	require.NoError(t, p.cmd.Start())
 	t.Cleanup(func() { _ = p.cmd.Process.Kill() })
 	return p
@@ -56,15 +64,25 @@ type result struct {
 // wait waits for the end and reads the outcome, which is the only line on standard output.
 func (p *process) wait() result {
 	p.t.Helper()
+	r := p.end()
+	require.Equal(p.t, 1, strings.Count(p.stdout.String(), "\n"), p.stdout.String())
+	log, err := os.ReadFile(p.terminationLog)
+	require.NoError(p.t, err)
+	assert.Equal(p.t, strings.TrimSuffix(p.stdout.String(), "\n"), string(log))
+	return r
+}
+
+// end waits for the end and reads the outcome from the termination log.
+func (p *process) end() result {
+	p.t.Helper()
 	timer := time.AfterFunc(time.Minute, func() { _ = p.cmd.Process.Kill() })
 	defer timer.Stop()
 	_ = p.cmd.Wait()
 	r := result{exit: p.cmd.ProcessState.ExitCode()}
-	require.Equal(p.t, 1, strings.Count(p.stdout.String(), "\n"), p.stdout.String())
-	require.NoError(p.t, json.Unmarshal(p.stdout.Bytes(), &r))
+	require.NotEqual(p.t, -1, r.exit, "it was killed, since it did not end")
 	log, err := os.ReadFile(p.terminationLog)
 	require.NoError(p.t, err)
-	assert.Equal(p.t, strings.TrimSuffix(p.stdout.String(), "\n"), string(log))
+	require.NoError(p.t, json.Unmarshal(log, &r), "%s%s", log, p.stderr.String())
 	return r
 }
 
@@ -140,27 +158,35 @@ func TestAReaderOfTheOutputThatGoesAwayDoesNotKill(t *testing.T) {
 	assert.Equal(t, map[string]int{"a": 1}, s.Starts())
 }
 
-// echo is a sidecar that answers the first request with one text, the second with another, and so on, on
-// raw connections.
-func echo(t *testing.T, texts ...string) string {
+// serve is a sidecar of raw connections: behave is called with the number of each, from 0, once a request has
+// been read from it.
+func serve(t *testing.T, behave func(n int, conn net.Conn)) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	t.Cleanup(func() { listener.Close() })
 	go func() {
-		for i := 0; ; i++ {
+		for n := 0; ; n++ {
 			conn, err := listener.Accept()
 			if err != nil {
 				return
 			}
-			if request, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
-				_ = request.Body.Close()
-				_, _ = conn.Write([]byte(texts[min(i, len(texts)-1)]))
-			}
-			conn.Close()
+			go func() {
+				defer conn.Close()
+				if request, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
+					_ = request.Body.Close()
+					behave(n, conn)
+				}
+			}()
 		}
 	}()
 	return "http://" + listener.Addr().String()
+}
+
+// echo is a sidecar that answers the first request with one text, the second with another, and so on.
+func echo(t *testing.T, texts ...string) string {
+	t.Helper()
+	return serve(t, func(n int, conn net.Conn) { _, _ = io.WriteString(conn, texts[min(n, len(texts)-1)]) })
 }
 
 func answer(status int, body string) string {

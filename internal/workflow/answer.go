@@ -29,6 +29,7 @@ type answer struct {
 
 var (
 	errNotOneObject = errors.New("not one JSON object")
+	errNoText       = errors.New("JSON with something else where a text should be")
 	errTwice        = errors.New("JSON with one field twice")
 	errTooDeep      = fmt.Errorf("JSON that is nested deeper than %d", maxNesting)
 )
@@ -48,20 +49,22 @@ func parseAnswer(ctx context.Context, body []byte) (answer, error) {
 		return answer{}, errNotOneObject
 	}
 	_, err := decoder.ReadToken()
+	var name []byte // used again and again: there can be millions
 	for err == nil && decoder.PeekKind() != jsontext.KindEndObject {
-		var name string
-		if name, err = readText(decoder); err != nil {
+		if name, err = readText(name[:0], decoder); err != nil {
 			break
 		}
-		field, wanted := fields[name]
+		field, wanted := fields[string(name)]
 		switch {
 		case !wanted:
 			err = skip(ctx, decoder)
 		case field == nil:
 			err = errTwice
 		default:
-			fields[name] = nil
-			*field, err = readText(decoder)
+			fields[string(name)] = nil
+			var text []byte
+			text, err = readText(nil, decoder)
+			*field = string(text)
 		}
 	}
 	if err == nil {
@@ -78,21 +81,20 @@ func parseAnswer(ctx context.Context, body []byte) (answer, error) {
 	return a, nil
 }
 
-// readText reads a string, or a null for none, a field's name included. A text that is too long for anything that could matter is
-// replaced by its size.
-func readText(decoder *jsontext.Decoder) (string, error) {
+// readText reads a string, or a null for none, and appends it to dst. In place of one that is too long for
+// anything that could matter it appends its size.
+func readText(dst []byte, decoder *jsontext.Decoder) ([]byte, error) {
 	if kind := decoder.PeekKind(); kind != jsontext.KindString && kind != jsontext.KindNull {
-		return "", errNotOneObject
+		return dst, errNoText
 	}
 	value, err := decoder.ReadValue()
 	switch {
 	case err != nil || value.Kind() == jsontext.KindNull:
-		return "", err
+		return dst, err
 	case len(value) > maxText:
-		return fmt.Sprintf("a text of %d bytes", len(value)), nil
+		return fmt.Appendf(dst, "a text of %d bytes", len(value)), nil
 	}
-	text, err := jsontext.AppendUnquote(nil, value)
-	return string(text), err
+	return jsontext.AppendUnquote(dst, value)
 }
 
 // skip reads over one value piece by piece: it may be the workflow's whole input, in an object. It takes
