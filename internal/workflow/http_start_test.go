@@ -60,7 +60,7 @@ func TestWhatAnAnswerToTheStartMeans(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWire(t, onceLost, []behaviour{says(c.wire)})
-			assert.Equal(t, c.want, w.run(nil).Name)
+			assert.Equal(t, c.want, w.run(briefly).Name)
 			assert.Equal(t, 1, w.sent("POST "))
 			asks := w.sent("GET ")
 			if c.want == outcome.Unknown {
@@ -137,7 +137,13 @@ func TestAStartGoesOutOnceWhateverHappensToItsConnection(t *testing.T) {
 			for want, asks := range map[outcome.Name][]behaviour{outcome.Unknown: onceLost, outcome.Started: onceStarted} {
 				w := newPickyWire(t, asks, []behaviour{c.starts}, c.accept)
 				o := w.run(func(r *input.Request) {
-					r.StartTimeout, r.Input = 300*time.Millisecond, []byte(`"`+strings.Repeat("x", 3<<20-2)+`"`)
+					r.Input = []byte(`"` + strings.Repeat("x", 3<<20-2) + `"`)
+					if name == "silence" {
+						r.StartTimeout = 2 * time.Second
+					}
+					if want == outcome.Unknown {
+						briefly(r)
+					}
 				})
 				assert.Equal(t, want, o.Name, o.Message())
 			}

@@ -143,7 +143,7 @@ func TestAnAskThatIsNotAnsweredIsAskedAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWire(t, []behaviour{behave, says(wireNotFound)}, []behaviour{says(wireAccepted)})
-			o := w.run(func(r *input.Request) { r.RequestTimeout, r.RetryFor = 200*time.Millisecond, 5*time.Second })
+			o := w.run(func(r *input.Request) { r.RequestTimeout = 2 * time.Second })
 			assert.Equal(t, outcome.Started, o.Name, o.Message())
 			assert.Equal(t, 2, w.sent("GET "))
 		})
@@ -160,7 +160,7 @@ func TestAnAskThatIsNotAnsweredIsAskedAgain(t *testing.T) {
 	t.Run("refused", func(t *testing.T) {
 		w := newWire(t, nil, nil)
 		w.listener.Close()
-		o := w.run(nil)
+		o := w.run(briefly)
 		assert.Equal(t, outcome.Undetermined, o.Name)
 		assert.Contains(t, o.Message(), "connection refused")
 	})

@@ -120,12 +120,10 @@ func TestOverTLSTheServerIsVerified(t *testing.T) {
 		"something that is none at all": {&tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{[]byte("x")}, PrivateKey: ours.key}}}, "certificate"},
 	} {
 		t.Run(name+" stops at once", func(t *testing.T) {
-			begin := time.Now()
 			o := overTLS(t, ours.pool(), always(c.config), onceLost, nil)
 			assert.Equal(t, outcome.Undetermined, o.Name)
 			assert.Contains(t, o.Message(), c.says)
 			assert.NotContains(t, o.Message(), "did not answer for", "it is not retried")
-			assert.Less(t, time.Since(begin), 5*time.Second)
 		})
 	}
 	t.Run("a bad certificate at the start only: nothing was sent", func(t *testing.T) {
@@ -165,6 +163,7 @@ func TestAWireThatSpeaksTLSOnlyIsNoHTTPSidecar(t *testing.T) {
 	w := newWire(t, nil, nil)
 	request := w.request("http")
 	request.Sidecar.Host = listener.Addr().String()
+	briefly(&request)
 	o := runOn(workflow.NewHTTP(request, "test"), request)
 	assert.Equal(t, outcome.Undetermined, o.Name)
 }
