@@ -35,6 +35,7 @@ fuzz:
 	go test -run '^$$' -fuzz FuzzParseAnswer -fuzztime $(or $(FUZZTIME),30s) ./internal/workflow
 	go test -run '^$$' -fuzz FuzzLoad -fuzztime $(or $(FUZZTIME),30s) ./internal/input
 	go test -run '^$$' -fuzz FuzzLine -fuzztime $(or $(FUZZTIME),30s) ./internal/outcome
+	go test -run '^$$' -fuzz FuzzClean -fuzztime $(or $(FUZZTIME),30s) ./internal/printable
 
 lint:
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "gofmt: $$unformatted"; exit 1; }

@@ -3,9 +3,6 @@
 package printable
 
 import (
-	"encoding/json"
-	"net/url"
-	"strconv"
 	"strings"
 	"unicode"
 )
@@ -15,28 +12,15 @@ const ellipsis = "…"
 
 // A Filter cleans text. The zero Filter knows no secret.
 type Filter struct {
-	secret *strings.Replacer
+	secret *secret
 }
 
-// NewFilter returns a Filter that also blots out secret, as it is and as it looks once quoted for Go,
-// JSON or a URL. An empty secret is none.
+// NewFilter returns a Filter that also blots out secret, however it is written. An empty secret is none.
 func NewFilter(secret string) Filter {
 	if secret == "" {
 		return Filter{}
 	}
-	quotedGo := strconv.Quote(secret)
-	quotedJSON, _ := json.Marshal(secret) // a string always marshals
-	var pairs []string
-	for _, form := range []string{
-		secret,
-		quotedGo[1 : len(quotedGo)-1],
-		string(quotedJSON[1 : len(quotedJSON)-1]),
-		url.QueryEscape(secret),
-		url.PathEscape(secret),
-	} {
-		pairs = append(pairs, form, "[redacted]")
-	}
-	return Filter{secret: strings.NewReplacer(pairs...)}
+	return Filter{newSecret(secret)}
 }
 
 // Clean returns text on one line, of printable characters only, without the secret, and at most limit
@@ -54,7 +38,7 @@ func (f Filter) Clean(text string, limit int) string {
 		}
 	}, text)
 	if f.secret != nil {
-		text = f.secret.Replace(text) // before the cut, which could leave half a secret
+		text = f.secret.redact(text) // before the cut, which could leave half a secret
 	}
 	return Cut(text, limit)
 }

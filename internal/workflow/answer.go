@@ -14,7 +14,7 @@ import (
 // it is short.
 const (
 	maxAnswer  = 32 << 20 // bytes that are read
-	maxText    = 64 << 10 // bytes of a text in it that are kept, or of a body that is shown
+	maxText    = 8 << 10  // bytes of a text in it that are kept, or of a body that is shown
 	maxNesting = 1000     // objects and lists inside each other
 )
 
