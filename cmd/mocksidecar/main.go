@@ -5,11 +5,9 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"os/signal"
 	"strconv"
 	"strings"
@@ -79,8 +77,6 @@ func run(args []string) (int, error) {
 		*port = 3500
 	}
 
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	defer stop()
 	sidecar, err := mockdapr.Start(mockdapr.Options{
 		Address: net.JoinHostPort(*host, strconv.Itoa(*port)), Duration: *duration, WorkerAfter: *worker,
 		Workflows: *workflows, Token: os.Getenv("DAPR_API_TOKEN"), Faults: faults,
@@ -93,37 +89,16 @@ func run(args []string) (int, error) {
 		defer func() { summarize(sidecar) }()
 	}
 	if len(command) > 0 {
-		return wrap(ctx, sidecar, command)
+		env, err := environment(os.Environ(), sidecar)
+		if err != nil {
+			return 1, err
+		}
+		return wrap(command, env)
 	}
-	fmt.Println("listening on", sidecar.URL())
+	ctx, stop := signal.NotifyContext(context.Background(), heeded(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)...)
+	defer stop()
+	fmt.Println("listening on http://" + sidecar.Address())
 	<-ctx.Done()
-	return 0, nil
-}
-
-// wrap runs a command beside the sidecar, hands signals on to it and returns its exit code: as in a shell,
-// 128 and the signal that killed it, 127 if it was not found, 126 if it can't be run.
-func wrap(ctx context.Context, sidecar *mockdapr.Sidecar, command []string) (int, error) {
-	_, port, _ := net.SplitHostPort(sidecar.Address()) // it listens there
-	grpcPort, err := freePort()
-	if err != nil {
-		return 1, err
-	}
-	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.Env = append(os.Environ(), "DAPR_HTTP_PORT="+port, "DAPR_HTTP_ENDPOINT=http://127.0.0.1:"+port, "DAPR_GRPC_PORT="+grpcPort)
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	err = cmd.Run()
-	var exit *exec.ExitError
-	switch {
-	case cmd.ProcessState != nil && cmd.ProcessState.Exited():
-		return cmd.ProcessState.ExitCode(), nil
-	case errors.As(err, &exit):
-		return 128 + int(exit.Sys().(syscall.WaitStatus).Signal()), nil
-	case errors.Is(err, exec.ErrNotFound), errors.Is(err, os.ErrNotExist):
-		return 127, err
-	case err != nil:
-		return 126, err
-	}
 	return 0, nil
 }
 
@@ -140,16 +115,4 @@ func summarize(sidecar *mockdapr.Sidecar) {
 	}
 	took, _ := json.Marshal(sidecar.Starts()) // a map of numbers
 	fmt.Fprintf(os.Stderr, "mocksidecar: asked %d times, told to start %d times, started %s\n", asks, starts, took)
-}
-
-// freePort returns a port that nothing listens on. The mock does not speak gRPC: a client that tries meets
-// a closed port.
-func freePort() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer listener.Close()
-	_, port, err := net.SplitHostPort(listener.Addr().String())
-	return port, err
 }

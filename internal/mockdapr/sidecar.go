@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"sync"
 	"time"
 )
@@ -29,6 +30,7 @@ type Sidecar struct {
 	journal *journal
 	token   string
 	address string
+	local   string
 	server  *http.Server
 
 	mu       sync.Mutex
@@ -54,6 +56,7 @@ func Start(o Options) (*Sidecar, error) {
 		journal: &journal{},
 		token:   o.Token,
 		address: listener.Addr().String(),
+		local:   local(o.Address, listener.Addr().String()),
 	}
 	s.server = &http.Server{Handler: s.handler(), ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo)}
 	s.serve(listener)
@@ -61,11 +64,31 @@ func Start(o Options) (*Sidecar, error) {
 	return s, nil
 }
 
+// local returns the address by which this machine reaches a listener, given the one asked for: a listener
+// on all addresses of IPv4 says that it is on all of IPv6, whose loopback not every machine has.
+func local(asked, got string) string {
+	host, port, _ := net.SplitHostPort(got) // it listens there
+	if ip := net.ParseIP(host); ip == nil || !ip.IsUnspecified() {
+		return got
+	}
+	if asked, _, _ := net.SplitHostPort(asked); net.ParseIP(asked).Equal(net.IPv6unspecified) {
+		return net.JoinHostPort("::1", port)
+	}
+	return net.JoinHostPort("127.0.0.1", port)
+}
+
 // Address returns the host:port that the sidecar listens on.
 func (s *Sidecar) Address() string { return s.address }
 
-// URL returns the address of the HTTP API.
-func (s *Sidecar) URL() string { return "http://" + s.address }
+// LocalAddress returns the host:port by which this machine reaches the sidecar: the one that it listens on,
+// or the loopback if it listens on all of them.
+func (s *Sidecar) LocalAddress() string { return s.local }
+
+// URL returns the address of the HTTP API for clients on this machine.
+func (s *Sidecar) URL() string {
+	u := url.URL{Scheme: "http", Host: s.local}
+	return u.String()
+}
 
 // Starts returns how many starts took effect, by instance ID: each is one run of the workflow. A purge
 // does not take one back.

@@ -1,0 +1,238 @@
+package main_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The real binary, as it is shipped and with a grace period that a test can wait for.
+var shipped, impatient string
+
+func TestMain(m *testing.M) { os.Exit(testMain(m)) }
+
+func testMain(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "mocksidecar")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	shipped, impatient = filepath.Join(dir, "shipped"), filepath.Join(dir, "impatient")
+	for binary, flags := range map[string]string{shipped: "", impatient: "-X main.grace=500ms"} {
+		build := exec.Command("go", "build", "-buildvcs=false", "-ldflags="+flags, "-o", binary, ".")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := build.CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "%v\n%s", err, out)
+			return 1
+		}
+	}
+	return m.Run()
+}
+
+// A process is one run of the binary. Its output goes to files: with a pipe, the test and not the program
+// would wait for whoever else holds it.
+type process struct {
+	t              *testing.T
+	cmd            *exec.Cmd
+	stdout, stderr string
+}
+
+// start starts a program, such as shipped, with more in its environment.
+func start(t *testing.T, env []string, program string, args ...string) *process {
+	t.Helper()
+	dir := t.TempDir()
+	p := &process{t: t, cmd: exec.Command(program, args...), stdout: filepath.Join(dir, "out"), stderr: filepath.Join(dir, "err")}
+	out, err := os.Create(p.stdout)
+	require.NoError(t, err)
+	defer out.Close()
+	errors, err := os.Create(p.stderr)
+	require.NoError(t, err)
+	defer errors.Close()
+	p.cmd.Env = append(os.Environ(), env...)
+	p.cmd.Stdout, p.cmd.Stderr = out, errors
+	require.NoError(t, p.cmd.Start())
+	t.Cleanup(func() { _ = p.cmd.Process.Kill() })
+	return p
+}
+
+// said returns standard output so far.
+func (p *process) said() string {
+	out, err := os.ReadFile(p.stdout)
+	require.NoError(p.t, err)
+	return string(out)
+}
+
+// waitFor waits until standard output has so many lines that begin so, and returns the last one's rest.
+func (p *process) waitFor(begin string, times int) (rest string) {
+	p.t.Helper()
+	require.Eventually(p.t, func() bool {
+		seen := 0
+		for line := range strings.Lines(p.said()) {
+			if after, found := strings.CutPrefix(line, begin); found && strings.HasSuffix(line, "\n") {
+				seen, rest = seen+1, strings.TrimSpace(after)
+			}
+		}
+		return seen >= times
+	}, time.Minute, 5*time.Millisecond, "%q ×%d", begin, times)
+	return rest
+}
+
+func (p *process) signal(s os.Signal) {
+	p.t.Helper()
+	require.NoError(p.t, p.cmd.Process.Signal(s))
+}
+
+// wait waits for the end and returns the exit code, -1 after being killed.
+func (p *process) wait() int {
+	p.t.Helper()
+	timer := time.AfterFunc(time.Minute, func() {
+		p.t.Error("it does not end")
+		_ = p.cmd.Process.Kill()
+	})
+	defer timer.Stop()
+	_ = p.cmd.Wait()
+	return p.cmd.ProcessState.ExitCode()
+}
+
+// alive tells whether a process, by its ID, still runs: a zombie does not.
+func alive(pid string) bool {
+	state, _ := exec.Command("ps", "-o", "stat=", "-p", pid).Output()
+	return len(state) > 0 && state[0] != 'Z'
+}
+
+func gone(t *testing.T, pid string) {
+	t.Helper()
+	require.NotEmpty(t, pid)
+	assert.Eventually(t, func() bool { return !alive(pid) }, 20*time.Second, 20*time.Millisecond)
+}
+
+var passedOn = []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT}
+
+func TestEverySignalIsPassedOnAsItIsAndAsOftenAsItComes(t *testing.T) {
+	t.Parallel()
+	p := start(t, nil, shipped, "--", "sh", "-c", `
+		for s in TERM INT HUP QUIT; do trap "echo $s" $s; done
+		trap 'exit 7' USR1
+		echo ready $$
+		while :; do sleep 0.05; done`)
+	child := p.waitFor("ready", 1)
+	for times := range 2 {
+		for i, name := range []string{"TERM", "INT", "HUP", "QUIT"} {
+			p.signal(passedOn[i])
+			p.waitFor(name, times+1)
+		}
+	}
+	require.NoError(t, exec.Command("kill", "-USR1", child).Run())
+	assert.Equal(t, 7, p.wait())
+	assert.Equal(t, "TERM INT HUP QUIT TERM INT HUP QUIT", strings.Join(strings.Fields(p.said())[2:], " "))
+}
+
+func TestACommandThatDiesOfASignal(t *testing.T) {
+	for _, s := range passedOn {
+		t.Run(s.String(), func(t *testing.T) {
+			t.Parallel()
+			p := start(t, nil, shipped, "--", "sh", "-c", "ulimit -c 0; echo ready $$; exec sleep 1000")
+			child := p.waitFor("ready", 1)
+			p.signal(s)
+			assert.Equal(t, 128+int(s), p.wait())
+			gone(t, child)
+		})
+	}
+}
+
+func TestACommandThatDoesNotStopIsKilledWithItsChildren(t *testing.T) {
+	t.Parallel()
+	p := start(t, nil, impatient, "--", "sh", "-c", `
+		trap '' TERM
+		sleep 1000 &
+		echo child $!
+		echo ready $$
+		while :; do sleep 0.05; done`)
+	command, child := p.waitFor("ready", 1), p.waitFor("child", 1)
+	for range 3 { // another signal does not put it off
+		p.signal(syscall.SIGTERM)
+		time.Sleep(50 * time.Millisecond)
+	}
+	assert.True(t, alive(command), "it is given time")
+	assert.Equal(t, 137, p.wait())
+	gone(t, command)
+	gone(t, child)
+}
+
+func TestToldToStopNothingStaysBehind(t *testing.T) {
+	for name, script := range map[string]string{
+		"a child is told too":                      `sleep 1000 & echo child $!; echo ready; wait`,
+		"one that does not stop is killed":         `(trap '' TERM; exec sleep 1000) & echo child $!; echo ready; wait`,
+		"one that needs time has it meanwhile":     `(trap 'sleep 0.2; echo finished; exit' TERM; echo trapped; while :; do sleep 0.02; done) & echo child $!; echo ready; wait`,
+		"even if the command ended before by TERM": `sleep 1000 & echo child $!; trap 'exit 143' TERM; echo ready; wait`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			program := impatient
+			if strings.Contains(script, "finished") {
+				program = shipped
+			}
+			p := start(t, nil, program, "--", "sh", "-c", script)
+			p.waitFor("ready", 1)
+			child := p.waitFor("child", 1)
+			if strings.Contains(script, "trapped") {
+				p.waitFor("trapped", 1)
+			} else {
+				time.Sleep(100 * time.Millisecond) // for the trap to be set
+			}
+			p.signal(syscall.SIGTERM)
+			assert.Equal(t, 143, p.wait())
+			gone(t, child)
+			assert.Equal(t, strings.Contains(script, "finished"), strings.Contains(p.said(), "finished"))
+		})
+	}
+}
+
+func TestADaemonThatACommandLeavesNeitherHoldsItUpNorEnds(t *testing.T) {
+	t.Parallel()
+	p := start(t, nil, shipped, "--", "sh", "-c", "sleep 1000 & echo daemon $!; exit 3")
+	assert.Equal(t, 3, p.wait(), "while the daemon holds its output open")
+	daemon := p.waitFor("daemon", 1)
+	assert.True(t, alive(daemon))
+	require.NoError(t, exec.Command("kill", "-KILL", daemon).Run())
+}
+
+func TestWithoutACommandItServesUntilToldToStop(t *testing.T) {
+	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
+		t.Run(s.String(), func(t *testing.T) {
+			t.Parallel()
+			p := start(t, nil, shipped, "--dapr-http-port", "0", "--summary")
+			p.waitFor("listening on http://127.0.0.1:", 1)
+			p.signal(s)
+			assert.Equal(t, 0, p.wait())
+			summary, err := os.ReadFile(p.stderr)
+			require.NoError(t, err)
+			assert.Contains(t, string(summary), "started {}")
+		})
+	}
+}
+
+func TestUnderNohupAHangupChangesNothing(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{"", "-- sh -c 'echo ready; exec sleep 1000'"} {
+		p := start(t, nil, "sh", "-c", `trap "" HUP; exec "$0" --dapr-http-port 0 `+command, shipped)
+		ready, code := "listening on", 0
+		if command != "" {
+			ready, code = "ready", 143
+		}
+		p.waitFor(ready, 1)
+		p.signal(syscall.SIGHUP)
+		time.Sleep(200 * time.Millisecond)
+		p.signal(syscall.SIGTERM)
+		assert.Equal(t, code, p.wait())
+	}
+}
