@@ -16,13 +16,14 @@ type Fault struct {
 	Name       string        // status for an HTTP status, or a name of the list in FaultHelp
 	Status     int           // of a status
 	Duration   time.Duration // of refuse, delay and hold
-	RetryAfter time.Duration // of a status, 0 for none
+	RetryAfter time.Duration // of a status, in whole seconds, 0 for none
 	Times      int           // how many requests it meets
 }
 
 // FaultHelp lists the faults, as ParseFault takes them.
 const FaultHelp = `a fault is "get" or "start", what goes wrong, and how often ("x3", once by default):
-  STATUS [retry-after DURATION]   answered with that HTTP status, as in "get 503 x3"; nothing is started
+  STATUS [retry-after DURATION]   answered with that HTTP status, as in "get 503 x3"; nothing is started;
+                      a retry-after, as in "get 429 retry-after 5s", is in whole seconds
   refuse DURATION     the port is closed: for get at once, for start once a get has been answered
   drop-request        the connection is closed, the request lost
   drop-response       the request takes effect, then the connection is closed and the answer lost
@@ -77,7 +78,8 @@ func parseFault(words []string) (f Fault, ok bool) {
 	}
 	if status, err := strconv.Atoi(f.Name); err == nil && status >= 200 && status <= 999 {
 		f.Name, f.Status = "status", status
-		return f, len(words) == 0 || words[0] == "retry-after" && duration(words[1:], &f.RetryAfter)
+		return f, len(words) == 0 ||
+			words[0] == "retry-after" && duration(words[1:], &f.RetryAfter) && f.RetryAfter%time.Second == 0
 	}
 	if slices.Contains(startOnly, f.Name) && f.Request != "start" {
 		return f, false

@@ -108,11 +108,12 @@ func TestAClosedPortOpensAgain(t *testing.T) {
 
 func TestAnUnknownFaultIsAnErrorThatListsThemAll(t *testing.T) {
 	for _, text := range []string{"", "get", "get foo", "put 503", "get 503 x0", "get 503 3x", "get refuse", "get refuse soon",
-		"get delay -1s", "get garbage 3s", "start 500 x", "get 99", "get 1000", "get hold 3s", "get pending", "get 503 retry-after"} {
+		"get delay -1s", "get garbage 3s", "start 500 x", "get 99", "get 1000", "get hold 3s", "get pending", "get 503 retry-after",
+		"get 503 retry-after 100ms", "get 503 retry-after 1500ms", "get 503 retry-after 0s"} {
 		_, err := mockdapr.ParseFault(text)
 		assert.ErrorContains(t, err, "drop-response", text)
 	}
-	for _, text := range []string{"get 503 x3", "get refuse 5s", "start drop-response", "start drop-request", "start 500", "get garbage", "start delay 3s"} {
+	for _, text := range []string{"get 503 x3", "get 503 retry-after 2m x3", "get refuse 5s", "start drop-response", "start drop-request", "start 500", "get garbage", "start delay 3s"} {
 		fault, err := mockdapr.ParseFault(text)
 		assert.NoError(t, err)
 		assert.NotEmpty(t, fault.String())

@@ -84,7 +84,7 @@ func (s *Sidecar) perform(w http.ResponseWriter, r *http.Request, body []byte, f
 	switch fault.Name {
 	case "status":
 		if fault.RetryAfter > 0 {
-			w.Header().Set("Retry-After", strconv.Itoa(int(fault.RetryAfter.Round(time.Second).Seconds())))
+			w.Header().Set("Retry-After", strconv.Itoa(int(fault.RetryAfter/time.Second)))
 		}
 		failure(fault.Status, "ERR_MOCK_FAULT", "the mock was told to answer %d", fault.Status).write(w)
 	case "garbage":

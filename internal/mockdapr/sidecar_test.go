@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -226,4 +227,29 @@ func TestTheTokenIsDemanded(t *testing.T) {
 	_, answer, err := callWith(t.Context(), s, "GET", "/mock/requests", "", "")
 	assert.NoError(t, err)
 	assert.NotContains(t, answer, "s3cret")
+}
+
+func TestItsURLLeadsToItWhateverItListensOn(t *testing.T) {
+	for address, want := range map[string]string{
+		"":            `^http://127\.0\.0\.1:\d+$`,
+		"127.0.0.1:0": `^http://127\.0\.0\.1:\d+$`,
+		"0.0.0.0:0":   `^http://127\.0\.0\.1:\d+$`,
+		":0":          `^http://127\.0\.0\.1:\d+$`,
+		"localhost:0": `^http://(127\.0\.0\.1|\[::1\]):\d+$`,
+		"[::1]:0":     `^http://\[::1\]:\d+$`,
+		"[::]:0":      `^http://\[::1\]:\d+$`,
+	} {
+		t.Run(address, func(t *testing.T) {
+			if strings.HasPrefix(address, "[") {
+				listener, err := net.Listen("tcp", "[::1]:0")
+				if err != nil {
+					t.Skip("no IPv6 here: ", err)
+				}
+				listener.Close()
+			}
+			s := start(t, mockdapr.Options{Address: address})
+			assert.Regexp(t, want, s.URL())
+			expect(t, s, "GET", "/a", "", 404, "ERR_INSTANCE_ID_NOT_FOUND")
+		})
+	}
 }
