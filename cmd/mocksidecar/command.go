@@ -23,7 +23,7 @@ var grace = "10s"
 // to another sidecar.
 var elsewhere = []string{"DAPR_GRPC_ENDPOINT", "DAPR_RUNTIME_HOST", "DAPR_SIDECAR_IP", "DAPR_HOST"}
 
-// wrap runs a command beside the sidecar, passes signals on to it and returns its exit code: as in a shell,
+// wrap runs a command, passes signals on to it and returns its exit code: as in a shell,
 // 128 and the signal that killed it, 127 if it was not found, 126 if it can't be run.
 //
 // The command gets a process group of its own, as "dapr run" gives it one: a Ctrl-C then reaches it once,
