@@ -1,6 +1,7 @@
-package main
+package main_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/stuttgart-things/dapr-workflow-trigger/internal/binaries"
 )
 
 // The real binary, as it is shipped and with a grace period that a test can wait for.
@@ -20,24 +23,15 @@ var shipped, impatient string
 func TestMain(m *testing.M) { os.Exit(testMain(m)) }
 
 func testMain(m *testing.M) int {
-	// The test cache sees what is in the test's own binary, not what is built here: so the program is in it too.
-	if len(os.Args) == 0 { // never
-		main()
-	}
 	dir, err := os.MkdirTemp("", "mocksidecar")
+	if err == nil {
+		defer os.RemoveAll(dir)
+		shipped, impatient = filepath.Join(dir, "shipped"), filepath.Join(dir, "impatient")
+		err = errors.Join(binaries.Build("../..", shipped, "", "."), binaries.Build("../..", impatient, "-X main.grace=500ms", "."))
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
-	}
-	defer os.RemoveAll(dir)
-	shipped, impatient = filepath.Join(dir, "shipped"), filepath.Join(dir, "impatient")
-	for binary, flags := range map[string]string{shipped: "", impatient: "-X main.grace=500ms"} {
-		build := exec.Command("go", "build", "-buildvcs=false", "-ldflags="+flags, "-o", binary, ".")
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := build.CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "%v\n%s", err, out)
-			return 1
-		}
 	}
 	return m.Run()
 }
@@ -58,10 +52,10 @@ func start(t *testing.T, program string, args ...string) *process {
 	out, err := os.Create(p.stdout)
 	require.NoError(t, err)
 	defer out.Close()
-	errors, err := os.Create(p.stderr)
+	log, err := os.Create(p.stderr)
 	require.NoError(t, err)
-	defer errors.Close()
-	p.cmd.Stdout, p.cmd.Stderr = out, errors
+	defer log.Close()
+	p.cmd.Stdout, p.cmd.Stderr = out, log
 	require.NoError(t, p.cmd.Start())
 	t.Cleanup(func() { _ = p.cmd.Process.Kill() })
 	return p

@@ -12,26 +12,26 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/stuttgart-things/dapr-workflow-trigger/internal/binaries"
 )
 
-// binaries is a directory with the real trigger and mocksidecar, built once.
-var binaries string
+// bin is a directory with the real trigger and mocksidecar, built once.
+var bin string
 
 func TestMain(m *testing.M) { os.Exit(testMain(m)) }
 
 func testMain(m *testing.M) int {
-	var err error
-	if binaries, err = os.MkdirTemp("", "trigger"); err != nil {
+	dir, err := os.MkdirTemp("", "trigger")
+	if err == nil {
+		defer os.RemoveAll(dir)
+		err = binaries.Build(repo, dir, "-X main.version=v1.2.3-test", ".", "../mocksidecar")
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer os.RemoveAll(binaries)
-	build := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-X main.version=v1.2.3-test", "-o", binaries, ".", "../mocksidecar")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "%v\n%s", err, out)
-		return 1
-	}
+	bin = dir
 	return m.Run()
 }
 
@@ -44,7 +44,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
-			env.Setenv("PATH", binaries+string(filepath.ListSeparator)+env.Getenv("PATH"))
+			env.Setenv("PATH", bin+string(filepath.ListSeparator)+env.Getenv("PATH"))
 			env.Setenv("TESTDATA", filepath.Join(repo, "testdata"))
 			return nil
 		},

@@ -3,11 +3,13 @@ package main_test
 import (
 	"bufio"
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -44,7 +46,7 @@ func startWith(t *testing.T, change func(*exec.Cmd), sidecar string, args ...str
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "input.json"), []byte("{}"), 0o644))
 	p := &process{t: t, terminationLog: filepath.Join(dir, "log")}
 	require.NoError(t, os.WriteFile(p.terminationLog, nil, 0o644))
-	p.cmd = exec.Command(filepath.Join(binaries, "trigger"), append([]string{
+	p.cmd = exec.Command(filepath.Join(bin, "trigger"), append([]string{
 		"--input-dir", dir, "--instance-id", "a", "--workflow-name", "W", "--sidecar", sidecar, "--termination-log", p.terminationLog,
 		"--retry-for", "20s", "--confirm-for", "1s",
 	}, args...)...)
@@ -152,7 +154,7 @@ func TestAReaderOfTheOutputThatGoesAwayDoesNotKill(t *testing.T) {
 	gone.Close()
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "input.json"), []byte("{}"), 0o644))
-	cmd := exec.Command(filepath.Join(binaries, "trigger"), "--input-dir", dir, "--instance-id", "a", "--workflow-name", "W", "--sidecar", s.URL())
+	cmd := exec.Command(filepath.Join(bin, "trigger"), "--input-dir", dir, "--instance-id", "a", "--workflow-name", "W", "--sidecar", s.URL())
 	cmd.Stdout, cmd.Stderr = pipe, pipe
 	assert.NoError(t, cmd.Run())
 	assert.Equal(t, map[string]int{"a": 1}, s.Starts())
@@ -196,7 +198,7 @@ func answer(status int, body string) string {
 const unknownInstance = `{"errorCode":"ERR_INSTANCE_ID_NOT_FOUND","message":"x"}`
 
 func TestTheTokenNeverShowsEvenIfTheSidecarEchoesIt(t *testing.T) {
-	for _, token := range []string{"s3cret-t0ken-0123456789", `quo"ted\<tok>en&`} {
+	for _, token := range []string{"s3cret-t0ken-0123456789", `quo"ted\<tok>en&`, "s3cret/t0ken+0123456789=="} {
 		quoted, err := json.Marshal(token)
 		require.NoError(t, err)
 		inJSON := string(quoted[1 : len(quoted)-1])
@@ -214,6 +216,13 @@ func TestTheTokenNeverShowsEvenIfTheSidecarEchoesIt(t *testing.T) {
 			"as the status":                  {answer(200, `{"instanceID":"a","workflowName":"W","runtimeStatus":"`+inJSON+`"}`)},
 			"refusing the start":             {answer(404, unknownInstance), answer(400, `{"errorCode":"X","message":"`+inJSON+`"}`)},
 			"behind a long text":             {answer(403, strings.Repeat("x", 2990)+token)},
+			"slashes and signs escaped":      {answer(403, `no: `+strings.NewReplacer("/", `\/`, "+", `\u002B`).Replace(token))},
+			"percent-encoded":                {answer(403, strings.ToLower(url.QueryEscape(token)))},
+			"in HTML":                        {answer(403, strings.NewReplacer("/", "&#47;", "+", "&plus;", "<", "&lt;").Replace(token))},
+			"in base64":                      {answer(403, base64.StdEncoding.EncodeToString([]byte("dapr-api-token: "+token)))},
+			"in hex":                         {answer(403, fmt.Sprintf("%X", token))},
+			"JSON in JSON":                   {answer(403, `{"message":`+strconv.Quote(`{"message":"`+inJSON+`"}`)+`}`)},
+			"broken by a newline":            {answer(403, token[:9]+"\n"+token[9:])},
 			"after the start":                {answer(404, unknownInstance), answer(500, token)},
 		} {
 			for _, format := range []string{"text", "json"} {
@@ -222,10 +231,14 @@ func TestTheTokenNeverShowsEvenIfTheSidecarEchoesIt(t *testing.T) {
 					p := start(t, echo(t, texts...), token, "--log-format", format, "--retry-max-interval", "10ms")
 					p.wait()
 					all := p.stdout.String() + p.stderr.String()
-					for _, form := range []string{token, inJSON, strconv.Quote(token)[1 : len(token)+1]} {
+					for _, form := range []string{
+						token, inJSON, strconv.Quote(token)[1 : len(token)+1], strings.ReplaceAll(token, "/", `\/`), strings.ToLower(url.QueryEscape(token)),
+						strings.ReplaceAll(token, "/", "&#47;"), fmt.Sprintf("%X", token), base64.StdEncoding.EncodeToString([]byte("dapr-api-token: " + token)),
+					} {
 						assert.NotContains(t, all, form)
 					}
 					assert.NotContains(t, all, token[:8], "not even half of it")
+					assert.NotContains(t, all, token[9:], "nor the other half")
 				})
 			}
 		}
