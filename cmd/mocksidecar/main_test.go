@@ -1,8 +1,6 @@
 package main_test
 
 import (
-	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,22 +16,20 @@ import (
 )
 
 // The real binary, as it is shipped and with a grace period that a test can wait for.
-var shipped, impatient string
+var (
+	shipped   = &binaries.Set{Root: "../..", Packages: []string{"."}}
+	impatient = &binaries.Set{Root: "../..", Packages: []string{"."}, Linker: "-X main.grace=500ms"}
+)
 
-func TestMain(m *testing.M) { os.Exit(testMain(m)) }
+func TestMain(m *testing.M) {
+	code := m.Run()
+	shipped.Remove()
+	impatient.Remove()
+	os.Exit(code)
+}
 
-func testMain(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "mocksidecar")
-	if err == nil {
-		defer os.RemoveAll(dir)
-		shipped, impatient = filepath.Join(dir, "shipped"), filepath.Join(dir, "impatient")
-		err = errors.Join(binaries.Build("../..", shipped, "", "."), binaries.Build("../..", impatient, "-X main.grace=500ms", "."))
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return m.Run()
+func mocksidecar(t *testing.T, set *binaries.Set) string {
+	return filepath.Join(set.Dir(t), "mocksidecar")
 }
 
 // A process is one run of the binary. Its output goes to files: with a pipe, the test and not the program
@@ -44,7 +40,7 @@ type process struct {
 	stdout, stderr string
 }
 
-// start starts a program, such as shipped.
+// start starts a program.
 func start(t *testing.T, program string, args ...string) *process {
 	t.Helper()
 	dir := t.TempDir()
@@ -116,7 +112,7 @@ var passedOn = []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP,
 
 func TestEverySignalIsPassedOnAsItIsAndAsOftenAsItComes(t *testing.T) {
 	t.Parallel()
-	p := start(t, shipped, "--", "sh", "-c", `
+	p := start(t, mocksidecar(t, shipped), "--", "sh", "-c", `
 		for s in TERM INT HUP QUIT; do trap "echo $s" $s; done
 		trap 'exit 7' USR1
 		echo ready $$
@@ -137,7 +133,7 @@ func TestACommandThatDiesOfASignal(t *testing.T) {
 	for _, s := range passedOn {
 		t.Run(s.String(), func(t *testing.T) {
 			t.Parallel()
-			p := start(t, shipped, "--", "sh", "-c", "ulimit -c 0; echo ready $$; exec sleep 1000")
+			p := start(t, mocksidecar(t, shipped), "--", "sh", "-c", "ulimit -c 0; echo ready $$; exec sleep 1000")
 			child := p.waitFor("ready", 1)
 			p.signal(s)
 			assert.Equal(t, 128+int(s), p.wait())
@@ -148,7 +144,7 @@ func TestACommandThatDiesOfASignal(t *testing.T) {
 
 func TestACommandThatDoesNotStopIsKilledWithItsChildren(t *testing.T) {
 	t.Parallel()
-	p := start(t, impatient, "--", "sh", "-c", `
+	p := start(t, mocksidecar(t, impatient), "--", "sh", "-c", `
 		trap '' TERM
 		sleep 1000 &
 		echo child $!
@@ -168,14 +164,17 @@ func TestACommandThatDoesNotStopIsKilledWithItsChildren(t *testing.T) {
 }
 
 func TestToldToStopNothingStaysBehind(t *testing.T) {
-	for name, c := range map[string]struct{ program, child, says string }{
+	for name, c := range map[string]struct {
+		program     *binaries.Set
+		child, says string
+	}{
 		"a child is told too":                  {shipped, `echo ready; exec sleep 1000`, ""},
 		"one that needs time has it":           {shipped, `trap 'sleep 0.2; echo finished; exit' TERM; echo ready; while :; do sleep 0.02; done`, "finished"},
 		"one that does not stop is killed too": {impatient, `trap '' TERM; echo ready; exec sleep 1000`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := start(t, c.program, "--", "sh", "-c", "("+c.child+") & echo child $!; wait")
+			p := start(t, mocksidecar(t, c.program), "--", "sh", "-c", "("+c.child+") & echo child $!; wait")
 			p.waitFor("ready", 1)
 			child := p.waitFor("child", 1)
 			p.signal(syscall.SIGTERM)
@@ -188,7 +187,7 @@ func TestToldToStopNothingStaysBehind(t *testing.T) {
 
 func TestADaemonThatACommandLeavesNeitherHoldsItUpNorEnds(t *testing.T) {
 	t.Parallel()
-	p := start(t, shipped, "--", "sh", "-c", "sleep 1000 & echo daemon $!; exit 3")
+	p := start(t, mocksidecar(t, shipped), "--", "sh", "-c", "sleep 1000 & echo daemon $!; exit 3")
 	assert.Equal(t, 3, p.wait(), "while the daemon holds its output open")
 	daemon := p.waitFor("daemon", 1)
 	assert.True(t, alive(daemon))
@@ -199,7 +198,7 @@ func TestWithoutACommandItServesUntilToldToStop(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
 		t.Run(s.String(), func(t *testing.T) {
 			t.Parallel()
-			p := start(t, shipped, "--dapr-http-port", "0", "--summary")
+			p := start(t, mocksidecar(t, shipped), "--dapr-http-port", "0", "--summary")
 			p.waitFor("listening on http://127.0.0.1:", 1)
 			p.signal(s)
 			assert.Equal(t, 0, p.wait())
@@ -221,7 +220,7 @@ func TestUnderNohupAHangupChangesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := start(t, "sh", "-c", `trap "" HUP; exec "$0" `+c.args, shipped)
+			p := start(t, "sh", "-c", `trap "" HUP; exec "$0" `+c.args, mocksidecar(t, shipped))
 			p.waitFor(c.ready, 1)
 			p.signal(syscall.SIGHUP)
 			time.Sleep(200 * time.Millisecond)
@@ -234,7 +233,7 @@ func TestUnderNohupAHangupChangesNothing(t *testing.T) {
 func TestAScriptCanInterruptWhatItStartedInTheBackground(t *testing.T) {
 	t.Parallel()
 	// The shell ignores SIGINT for what it starts so.
-	p := start(t, "sh", "-c", `"$0" -- sh -c 'echo ready; exec sleep 1000' & echo mock $!; wait $!`, shipped)
+	p := start(t, "sh", "-c", `"$0" -- sh -c 'echo ready; exec sleep 1000' & echo mock $!; wait $!`, mocksidecar(t, shipped))
 	p.waitFor("ready", 1)
 	require.NoError(t, exec.Command("kill", "-INT", p.waitFor("mock", 1)).Run())
 	assert.Equal(t, 130, p.wait())

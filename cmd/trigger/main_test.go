@@ -3,7 +3,6 @@ package main_test
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,24 +15,17 @@ import (
 	"github.com/stuttgart-things/dapr-workflow-trigger/internal/binaries"
 )
 
-// bin is a directory with the real trigger and mocksidecar, built once.
-var bin string
+// built are the real trigger and mocksidecar.
+var built = binaries.Set{Root: repo, Packages: []string{".", "../mocksidecar"}, Linker: "-X main.version=v1.2.3-test"}
 
-func TestMain(m *testing.M) { os.Exit(testMain(m)) }
-
-func testMain(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "trigger")
-	if err == nil {
-		defer os.RemoveAll(dir)
-		err = binaries.Build(repo, dir, "-X main.version=v1.2.3-test", ".", "../mocksidecar")
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	bin = dir
-	return m.Run()
+func TestMain(m *testing.M) {
+	code := m.Run()
+	built.Remove()
+	os.Exit(code)
 }
+
+// trigger returns the path of the real trigger.
+func trigger(t *testing.T) string { return filepath.Join(built.Dir(t), "trigger") }
 
 // TestScripts pins the command's behaviour with scripts that a user could read as documentation.
 func TestScripts(t *testing.T) {
@@ -41,6 +33,7 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	bin := built.Dir(t)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {

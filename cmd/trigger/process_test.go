@@ -46,7 +46,7 @@ func startWith(t *testing.T, change func(*exec.Cmd), sidecar string, args ...str
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "input.json"), []byte("{}"), 0o644))
 	p := &process{t: t, terminationLog: filepath.Join(dir, "log")}
 	require.NoError(t, os.WriteFile(p.terminationLog, nil, 0o644))
-	p.cmd = exec.Command(filepath.Join(bin, "trigger"), append([]string{
+	p.cmd = exec.Command(trigger(t), append([]string{
 		"--input-dir", dir, "--instance-id", "a", "--workflow-name", "W", "--sidecar", sidecar, "--termination-log", p.terminationLog,
 		"--retry-for", "20s", "--confirm-for", "1s",
 	}, args...)...)
@@ -154,7 +154,7 @@ func TestAReaderOfTheOutputThatGoesAwayDoesNotKill(t *testing.T) {
 	gone.Close()
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "input.json"), []byte("{}"), 0o644))
-	cmd := exec.Command(filepath.Join(bin, "trigger"), "--input-dir", dir, "--instance-id", "a", "--workflow-name", "W", "--sidecar", s.URL())
+	cmd := exec.Command(trigger(t), "--input-dir", dir, "--instance-id", "a", "--workflow-name", "W", "--sidecar", s.URL())
 	cmd.Stdout, cmd.Stderr = pipe, pipe
 	assert.NoError(t, cmd.Run())
 	assert.Equal(t, map[string]int{"a": 1}, s.Starts())

@@ -46,7 +46,7 @@ func TestTheREADMEsCommandsRun(t *testing.T) {
 				continue
 			}
 			t.Run(command, func(t *testing.T) {
-				cmd := exec.Command("sh", "-c", strings.ReplaceAll(command, "bin/", bin+"/"))
+				cmd := exec.Command("sh", "-c", strings.ReplaceAll(command, "bin/", built.Dir(t)+"/"))
 				cmd.Dir = repo
 				cmd.Env = append(os.Environ(), "BIN="+t.TempDir(), "MAKEFLAGS=")
 				out, err := cmd.CombinedOutput()
@@ -66,7 +66,7 @@ func TestTheREADMEsCommandsRun(t *testing.T) {
 }
 
 func TestTheREADMEsFlagsAreThePrograms(t *testing.T) {
-	help, err := exec.Command(filepath.Join(bin, "trigger"), "--help").Output()
+	help, err := exec.Command(trigger(t), "--help").Output()
 	require.NoError(t, err)
 	_, list, _ := strings.Cut(string(help), "Flags:\n")
 	list, _, _ = strings.Cut(list, "\n\n")
