@@ -45,7 +45,7 @@ func startWith(t *testing.T, change func(*exec.Cmd), sidecar string, args ...str
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "input.json"), []byte("{}"), 0o644))
 	p := &process{t: t, terminationLog: filepath.Join(dir, "log")}
-	require.NoError(t, os.WriteFile(p.terminationLog, nil, 0o644))
+	require.NoError(t, os.WriteFile(p.terminationLog, bytes.Repeat([]byte("an older outcome"), 1000), 0o644))
 	p.cmd = exec.Command(trigger(t), append([]string{
 		"--input-dir", dir, "--instance-id", "a", "--workflow-name", "W", "--sidecar", sidecar, "--termination-log", p.terminationLog,
 		"--retry-for", "20s", "--confirm-for", "1s",

@@ -6,6 +6,8 @@ import (
 	"net"
 	"net/url"
 	"strconv"
+	"strings"
+	"unicode"
 )
 
 // An Address says where the sidecar is and which of its APIs to speak.
@@ -39,6 +41,8 @@ func parseAddress(text string) (Address, error) {
 		return Address{}, errors.New("credentials have no place in it")
 	case u.Hostname() == "":
 		return Address{}, errors.New("the host is missing")
+	case strings.ContainsFunc(u.Hostname(), func(r rune) bool { return r > unicode.MaxASCII }):
+		return Address{}, errors.New("a host is written in ASCII: an international one as xn--…")
 	case (u.Path != "" && u.Path != "/") || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		return Address{}, errors.New("nothing may follow the host and port")
 	}

@@ -134,7 +134,7 @@ func TestWhatIsInvalid(t *testing.T) {
 		{"sidecar", ""}, {"sidecar", "localhost:3500"}, {"sidecar", "localhost"}, {"sidecar", "//localhost"}, {"sidecar", "ftp://a"}, {"sidecar", "http://"},
 		{"sidecar", "http://:3500"}, {"sidecar", "http://a:0"}, {"sidecar", "http://a:65536"}, {"sidecar", "http://a:x"}, {"sidecar", "http://a:-1"},
 		{"sidecar", "http://a/v1.0"}, {"sidecar", "http://a?x"}, {"sidecar", "http://a?"}, {"sidecar", "http://a#x"}, {"sidecar", "http://user@a"},
-		{"sidecar", "http://user:pass@a"}, {"sidecar", "http://a b"}, {"sidecar", "http://a\n"}, {"sidecar", " http://a"}, {"sidecar", "http://[::1"},
+		{"sidecar", "http://user:pass@a"}, {"sidecar", "http://a b"}, {"sidecar", "http://a\n"}, {"sidecar", " http://a"}, {"sidecar", "http://[::1"}, {"sidecar", "http://bücher.example:3500"},
 		{"sidecar", "grpc://localhost:50001"}, {"sidecar", "grpcs://localhost"},
 		{"not-after", ""}, {"not-after", "2026-02-30T00:00:00Z"}, {"not-after", "2026-12-31"}, {"not-after", "2026-12-31T9:59:59Z"},
 		{"not-after", "2026-12-31 23:59:59Z"}, {"not-after", "2026-12-31T23:59:59"}, {"not-after", "2026-12-31T23:59:59,5Z"}, {"not-after", "2026-12-31T24:00:00Z"},

@@ -78,7 +78,11 @@ func (d *decision) ask(ctx context.Context) (State, error) {
 	var notAnswered *NotAnswered
 	state, err := d.poll(ctx, d.request.RetryFor, func(_ State, err error) bool { return errors.As(err, &notAnswered) })
 	if errors.As(err, &notAnswered) {
-		err = fmt.Errorf("the sidecar %s did not answer for %v: %w", d.request.Sidecar, time.Since(begin).Round(100*time.Millisecond), err)
+		took := ""
+		if asking := time.Since(begin).Round(100 * time.Millisecond); asking > 0 { // it may have been told to come back too late
+			took = fmt.Sprintf(" for %v", asking)
+		}
+		err = fmt.Errorf("the sidecar %s did not answer%s: %w", d.request.Sidecar, took, err)
 	}
 	return state, err
 }

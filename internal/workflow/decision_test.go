@@ -48,9 +48,11 @@ type sidecar struct {
 	replies []reply
 	asked   []time.Time
 
+	onAsk        func()
 	connect      time.Duration // how long connecting takes
 	connectErr   error
 	onConnect    func()
+	onConnected  func()
 	connected    int
 	startTakes   time.Duration
 	startErr     error
@@ -64,6 +66,9 @@ func (s *sidecar) Exists(ctx context.Context) (workflow.State, error) {
 	r := s.replies[0]
 	r.state.Asked = time.Now()
 	s.asked = append(s.asked, r.state.Asked)
+	if s.onAsk != nil {
+		s.onAsk()
+	}
 	if len(s.replies) > 1 {
 		s.replies = s.replies[1:]
 	}
@@ -71,8 +76,11 @@ func (s *sidecar) Exists(ctx context.Context) (workflow.State, error) {
 	case <-time.After(r.after):
 		return r.state, r.err
 	case <-ctx.Done():
-		return workflow.State{}, &workflow.NotAnswered{Why: context.Cause(ctx).Error()}
 	}
+	if r.after == 0 { // the answer was there as well
+		return r.state, r.err
+	}
+	return workflow.State{}, &workflow.NotAnswered{Why: context.Cause(ctx).Error()}
 }
 
 func (s *sidecar) Connect(ctx context.Context) (workflow.Starter, error) {
@@ -87,6 +95,9 @@ func (s *sidecar) Connect(ctx context.Context) (workflow.Starter, error) {
 	}
 	if s.connectErr != nil {
 		return nil, s.connectErr
+	}
+	if s.onConnected != nil {
+		s.onConnected()
 	}
 	return s, nil
 }
@@ -275,6 +286,23 @@ func TestAskingEndsWithRetryFor(t *testing.T) {
 	})
 }
 
+func TestAskingGoesOnForHours(t *testing.T) {
+	s := &sidecar{replies: []reply{refused}}
+	r := decide(t, s, func(r *input.Request, _ context.CancelCauseFunc) { r.RetryFor = 3 * time.Hour })
+	assert.InDelta(t, 3*time.Hour, r.took, float64(2*time.Second))
+}
+
+func TestTheFirstPauseIsHalfASecondGiveOrTakeHalfOfIt(t *testing.T) {
+	shortest, longest := time.Hour, time.Duration(0)
+	for range 300 {
+		s := &sidecar{replies: []reply{refused, running}}
+		r := decide(t, s, nil)
+		shortest, longest = min(shortest, r.took), max(longest, r.took)
+	}
+	assert.InDelta(t, 250*time.Millisecond, shortest, float64(25*time.Millisecond))
+	assert.InDelta(t, 750*time.Millisecond, longest, float64(25*time.Millisecond))
+}
+
 func TestPausesGrowAndDiffer(t *testing.T) {
 	lengths := map[time.Duration]bool{}
 	for range 20 {
@@ -300,6 +328,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 		r := decide(t, s, nil)
 		assert.Equal(t, outcome.Undetermined, r.outcome.Name)
 		assert.Zero(t, r.took)
+		assert.Equal(t, "cannot tell whether cbw_a exists (the sidecar http://sidecar:3500 did not answer: 503, busy), refusing to start", r.outcome.Message())
 		assert.Len(t, s.asked, 1)
 	})
 }

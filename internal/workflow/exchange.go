@@ -2,12 +2,14 @@ package workflow
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 )
 
@@ -19,7 +21,7 @@ type reply struct {
 	status int
 	header http.Header
 	body   []byte // valid until the next exchange
-	whole  bool   // whether the whole request was sent, which an answer need not wait for
+	whole  bool   // whether the whole request was sent before, which an answer need not wait for
 }
 
 // An exchanger makes one exchange at a time. It reads every body into the same buffer: two of 32 MiB would
@@ -36,15 +38,29 @@ func (e *exchanger) exchange(ctx context.Context, conn net.Conn, request *http.R
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(longAgo) })()
 
-	sent := make(chan error, 1)
-	go func() {
-		w := bufio.NewWriter(conn)
-		sent <- errors.Join(request.Write(w), w.Flush())
-	}()
-	r, err := e.read(conn, request)
+	var message bytes.Buffer
+	if err := request.Write(&message); err != nil {
+		return reply{}, err
+	}
+	var answered atomic.Bool
+	whole := make(chan bool, 1)
+	go func() { whole <- send(conn, message.Bytes(), &answered) }()
+	r, err := e.read(conn, request, &answered)
 	_ = conn.SetWriteDeadline(longAgo) // the answer is there, or none will come
-	r.whole = <-sent == nil
+	r.whole = <-whole
 	return r, err
+}
+
+// send sends a message and says whether all of it was sent before the answer came. The last byte is held back
+// until the others are on their way: no sidecar acts on a request without it, so an answer that is there by
+// then is none to this request.
+func send(conn net.Conn, message []byte, answered *atomic.Bool) bool {
+	last := len(message) - 1
+	if _, err := conn.Write(message[:last]); err != nil || answered.Load() {
+		return false
+	}
+	_, err := conn.Write(message[last:])
+	return err == nil
 }
 
 // longAgo is a deadline that ends reading and writing at once.
@@ -53,12 +69,13 @@ var longAgo = time.Unix(1, 0)
 // errTooLarge is an answer of more than maxAnswer bytes.
 var errTooLarge = fmt.Errorf("an answer of more than %d MiB", maxAnswer>>20)
 
-func (e *exchanger) read(conn net.Conn, request *http.Request) (reply, error) {
+func (e *exchanger) read(conn net.Conn, request *http.Request, answered *atomic.Bool) (reply, error) {
 	limited := &io.LimitedReader{R: conn, N: maxHeaders}
 	reader := bufio.NewReader(limited)
 	if _, err := reader.Peek(1); err != nil {
 		return reply{}, err
 	}
+	answered.Store(true)
 	response, err := readHeaders(reader, request)
 	switch {
 	case err != nil && limited.N == 0:

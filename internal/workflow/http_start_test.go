@@ -33,6 +33,7 @@ func TestWhatAnAnswerToTheStartMeans(t *testing.T) {
 		{"202 and a second answer", wireAccepted + answer(500, ``), outcome.Started},
 		{"429, turned away", answer(429, `slow down`), outcome.Unstarted},
 		{"301", "HTTP/1.1 301 Moved Permanently\r\nLocation: /\r\nContent-Length: 0\r\n\r\n", outcome.Rejected},
+		{"307 with our instance in it", answer(307, `{"instanceID":"cbw_a"}`), outcome.Rejected},
 		{"304", "HTTP/1.1 304 Not Modified\r\n\r\n", outcome.Rejected},
 		{"400", answer(400, `{"errorCode":"ERR_INSTANCE_ID_INVALID","message":"no"}`), outcome.Rejected},
 		{"401", answer(401, `invalid api token`), outcome.Rejected},
@@ -128,6 +129,13 @@ func TestAStartGoesOutOnceWhateverHappensToItsConnection(t *testing.T) {
 		"an answer before it was read": {accept: func(n int, conn net.Conn) bool {
 			if n == 1 {
 				_, _ = io.WriteString(conn, answer(503, ``))
+			}
+			return n != 1
+		}},
+		"accepted before it was read": {accept: func(n int, conn net.Conn) bool {
+			if n == 1 {
+				_, _ = io.WriteString(conn, wireAccepted)
+				time.Sleep(300 * time.Millisecond) // it is read before the reset
 			}
 			return n != 1
 		}},

@@ -38,6 +38,13 @@ func TestASignalBeforeTheStartEndsItAtOnceAndSendsNothing(t *testing.T) {
 		assert.Equal(t, told, r.outcome.Message())
 		assert.Empty(t, s.started)
 	})
+	t.Run("but one that comes with the answer that it exists changes nothing", func(t *testing.T) {
+		s := &sidecar{replies: []reply{running}}
+		r := decide(t, s, func(_ *input.Request, stop context.CancelCauseFunc) {
+			s.onAsk = func() { stop(errors.New("told to stop (terminated)")) }
+		})
+		assert.Equal(t, outcome.Exists, r.outcome.Name)
+	})
 	t.Run("before the first ask", func(t *testing.T) {
 		s := &sidecar{replies: []reply{silent}}
 		r := decide(t, s, func(_ *input.Request, stop context.CancelCauseFunc) { stop(errors.New("told to stop (terminated)")) })

@@ -186,6 +186,12 @@ func (f fresh) Exists(ctx context.Context) (workflow.State, error) {
 	return state, err
 }
 
+// Connect gives the sidecar time to say something that nobody has asked for.
+func (f fresh) Connect(ctx context.Context) (workflow.Starter, error) {
+	defer time.Sleep(20 * time.Millisecond)
+	return f.Sidecar.Connect(ctx)
+}
+
 // exists asks once.
 func (w *wire) exists(change func(*input.Request)) (workflow.State, error) {
 	request := w.request("http")

@@ -1,0 +1,81 @@
+package main_test
+
+import (
+	"crypto/tls"
+	"net"
+	"os/exec"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// What can only be seen on the program as it is shipped: tests of its parts put others in their place.
+
+func TestCertificatesAreVerifiedAndHTTP2IsNotOffered(t *testing.T) {
+	f := newFake(t, nil)
+	var offered atomic.Value
+	f.TLS = &tls.Config{NextProtos: []string{"h2", "http/1.1"}, GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+		offered.Store(append([]string{}, hello.SupportedProtos...))
+		return nil, nil
+	}}
+	f.StartTLS()
+	r := start(t, f.URL, "").wait()
+	assert.Equal(t, "undetermined", r.Outcome)
+	assert.Contains(t, r.Message, "certificate")
+	assert.Zero(t, f.asks.Load())
+	assert.NotContains(t, offered.Load(), "h2")
+
+	r = startWith(t, trusting(f, t), f.URL).wait()
+	assert.Equal(t, "started", r.Outcome, r.Message)
+	assert.NotContains(t, offered.Load(), "h2")
+	for _, request := range f.seen {
+		assert.Equal(t, 1, request.ProtoMajor)
+	}
+}
+
+func TestNoProxyOfTheEnvironmentIsUsed(t *testing.T) {
+	proxy, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer proxy.Close()
+	var used atomic.Bool
+	go func() {
+		for {
+			conn, err := proxy.Accept()
+			if err != nil {
+				return
+			}
+			used.Store(true)
+			conn.Close()
+		}
+	}()
+	for _, scheme := range []string{"http", "https"} {
+		r := startWith(t, func(cmd *exec.Cmd) {
+			for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"} {
+				cmd.Env = append(cmd.Env, name+"=http://"+proxy.Addr().String())
+			}
+			cmd.Env = append(cmd.Env, "NO_PROXY=", "no_proxy=")
+		}, scheme+"://sidecar.invalid:3500", "--retry-for", "300ms").wait()
+		assert.Equal(t, "undetermined", r.Outcome)
+		assert.Contains(t, r.Message, "sidecar.invalid")
+	}
+	time.Sleep(50 * time.Millisecond)
+	assert.False(t, used.Load())
+}
+
+func TestWhatItSaysOfItself(t *testing.T) {
+	f := newFake(t, nil)
+	f.Start()
+	assert.Equal(t, "started", start(t, f.URL, "s3cret").wait().Outcome)
+	require.Len(t, f.seen, 2)
+	for _, request := range f.seen {
+		assert.Equal(t, "dapr-workflow-trigger/v1.2.3-test", request.UserAgent())
+		assert.Equal(t, "s3cret", request.Header.Get("dapr-api-token"))
+		assert.NotContains(t, request.Header, "Accept-Encoding", "nothing that would have to be unpacked")
+		assert.True(t, request.Close)
+	}
+	assert.Equal(t, "no-cache", f.seen[0].Header.Get("Cache-Control"))
+	assert.Equal(t, []string{"application/json"}, f.seen[1].Header["Content-Type"])
+}
