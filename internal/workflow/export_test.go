@@ -3,6 +3,8 @@ package workflow
 import (
 	"context"
 	"crypto/x509"
+	"net"
+	"sync/atomic"
 	"time"
 )
 
@@ -16,6 +18,20 @@ func (s *HTTP) Trust(roots *x509.CertPool) *HTTP {
 func ParseAnswer(body []byte) (instanceID, workflowName, runtimeStatus, errorCode string) {
 	a, _ := parseAnswer(context.Background(), body)
 	return a.InstanceID, a.WorkflowName, a.RuntimeStatus, a.ErrorCode
+}
+
+// Narrow makes a starter's connection take little that is not read.
+func Narrow(starter Starter) {
+	if conn, ok := starter.(*httpStarter).conn.(*net.TCPConn); ok {
+		_ = conn.SetWriteBuffer(64 << 10)
+	}
+}
+
+// Send makes the sending of a message testable by itself.
+func Send(conn net.Conn, message []byte, answered bool) bool {
+	var already atomic.Bool
+	already.Store(answered)
+	return send(conn, message, &already)
 }
 
 // Age makes the age of an answer testable on two clocks that differ.

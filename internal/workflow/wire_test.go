@@ -186,10 +186,13 @@ func (f fresh) Exists(ctx context.Context) (workflow.State, error) {
 	return state, err
 }
 
-// Connect gives the sidecar time to say something that nobody has asked for.
+// Connect makes a connection that does not take a large start if the sidecar does not.
 func (f fresh) Connect(ctx context.Context) (workflow.Starter, error) {
-	defer time.Sleep(20 * time.Millisecond)
-	return f.Sidecar.Connect(ctx)
+	starter, err := f.Sidecar.Connect(ctx)
+	if err == nil {
+		workflow.Narrow(starter)
+	}
+	return starter, err
 }
 
 // exists asks once.
