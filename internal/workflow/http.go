@@ -54,18 +54,28 @@ func (s *HTTP) Exists(ctx context.Context) (State, error) {
 	if ctx.Err() != nil {
 		return State{}, &NotAnswered{Why: explain(ctx, err)}
 	}
-	why := said.describe(reply, err)
-	if age, old := reply.header["Age"]; old {
+	state, err := s.told(reply, said, said.describe(reply, err))
+	state.Asked = asked
+	return state, err
+}
+
+// told returns what the answer to an ask means; why says what it was.
+func (s *HTTP) told(reply reply, said answer, why string) (State, error) {
+	age, cached := reply.header["Age"]
+	switch {
+	case cached:
 		return State{}, &CannotTell{fmt.Sprintf("a cache answered in the sidecar's place, with an Age of %q: %s", age, why)}
+	case !reply.whole:
+		return State{}, &NotAnswered{Why: why + ", before the whole ask had been sent"}
 	}
 	switch reply.status {
 	case http.StatusOK:
 		if said.InstanceID == s.request.InstanceID && said.RuntimeStatus != "" {
-			return State{Found, said.WorkflowName, said.RuntimeStatus, asked}, nil
+			return State{Answer: Found, WorkflowName: said.WorkflowName, RuntimeStatus: said.RuntimeStatus}, nil
 		}
 	case http.StatusNotFound:
 		if said.ErrorCode == errNotFound {
-			return State{Answer: NotFound, Asked: asked}, nil
+			return State{Answer: NotFound}, nil
 		}
 	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
 		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:

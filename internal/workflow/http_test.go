@@ -123,6 +123,18 @@ func TestWhatAnAnswerToAnAskMeans(t *testing.T) {
 	}
 }
 
+func TestAnAnswerThatNobodyAskedForIsNone(t *testing.T) {
+	for status, body := range map[int]string{
+		404: `{"errorCode":"ERR_INSTANCE_ID_NOT_FOUND"}`, 200: `{"instanceID":"cbw_a","runtimeStatus":"RUNNING"}`,
+	} {
+		state, err := workflow.Told(status, body, true)
+		assert.NoError(t, err)
+		assert.NotEqual(t, workflow.NoAnswer, state.Answer)
+		state, err = workflow.Told(status, body, false)
+		assert.Equal(t, askAgain, meaning(t, state, err))
+	}
+}
+
 // chunks is a body in chunks of three bytes.
 func chunks(body string) string {
 	var b strings.Builder

@@ -66,7 +66,7 @@ func (d *decision) lastCheck(ctx context.Context, state State, giveUp time.Time)
 			return new(d.about.Unstarted(fmt.Sprintf("connecting and checking took all of the start's %v", d.request.StartTimeout)))
 		case old <= maxAge:
 			return nil
-		case round == maxRounds:
+		case round == maxRounds || unanswered != nil && unanswered.RetryAfter > 0: // by then it would be too old again
 			return new(d.about.Unstarted(tooOld(old, unanswered)))
 		}
 		d.log.Warn("the answer is too old to start on, asking once more", "age", old.Round(time.Millisecond))
@@ -84,8 +84,8 @@ func (d *decision) lastCheck(ctx context.Context, state State, giveUp time.Time)
 }
 
 func tooOld(age time.Duration, unanswered *NotAnswered) string {
-	why := fmt.Sprintf("it was not there %v before the start could go out, at most %v is allowed, and asking again %d times did not help",
-		age.Round(100*time.Millisecond), maxAge, maxRounds)
+	why := fmt.Sprintf("it was not there %v before the start could go out, at most %v is allowed, and asking again did not help",
+		age.Round(100*time.Millisecond), maxAge)
 	if unanswered != nil {
 		why += ": " + unanswered.Why
 	}
