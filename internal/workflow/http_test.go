@@ -112,6 +112,12 @@ func TestWhatAnAnswerToAnAskMeans(t *testing.T) {
 		{"a broken chunk", "HTTP/1.1 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n" + unknown, askAgain},
 		{"chunks without their end", "HTTP/1.1 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\n" + strings.TrimSuffix(chunks(unknown), "0\r\n\r\n"), askAgain},
 		{"two lengths", "HTTP/1.1 404 Not Found\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n" + unknown, askAgain},
+		{"404 behind more than a MiB of headers", "HTTP/1.1 404 Not Found\r\n" + strings.Repeat("X: "+strings.Repeat("y", 1000)+"\r\n", 1100) +
+			fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(unknown), unknown), askAgain},
+		{"404 with 999 lists in it", answer(404, `{"x":`+strings.Repeat("[", 999)+strings.Repeat("]", 999)+`,`+unknown[1:]), doesNotExist},
+		{"404 with 1,000 lists in it", answer(404, `{"x":`+strings.Repeat("[", 1000)+strings.Repeat("]", 1000)+`,`+unknown[1:]), cannotTell},
+		{"404 of HTTP/2", strings.Replace(wireNotFound, "HTTP/1.1", "HTTP/2.0", 1), askAgain},
+		{"404 that a cache kept", strings.Replace(wireNotFound, "\r\n", "\r\nAge: 0\r\n", 1), cannotTell},
 		{"headers without end", "HTTP/1.1 404 Not Found\r\n" + strings.Repeat("X: "+strings.Repeat("y", 1000)+"\r\n", 1100), askAgain},
 	} {
 		t.Run(c.name, func(t *testing.T) {
