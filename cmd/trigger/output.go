@@ -13,8 +13,9 @@ import (
 
 // How the program says what it does, and what keeps that from holding up what it does:
 //
-//   - A log line is handed over and never waited for. Lines that nobody takes are dropped and counted. Otherwise a reader of standard error that is stuck would stand between the last check and
-//     the start, and let one go out after its deadline.
+//   - A log line is handed over and never waited for. Lines that nobody takes are dropped and counted. Otherwise
+//     a reader of standard error that is stuck would stand between the last check and the start, and let one go
+//     out after its deadline.
 //   - At the end the termination log comes first, then standard output, then what is left of the log; each of
 //     them gets a moment.
 const (

@@ -2,7 +2,6 @@ package workflow
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -28,38 +27,34 @@ type reply struct {
 // be more than the program may take.
 type exchanger struct{ buffer []byte }
 
-// exchange sends one request on a connection that was made for it, reads the whole answer and closes the
+// exchange sends one request, written out, on a connection that was made for it, reads the whole answer and closes the
 // connection. Half an answer is an error. Nothing is read or written after ctx has ended.
 //
 // It uses net/http's messages and not its client: so there is no redirect to follow, no proxy, no HTTP/2
 // that sends a request again when the server resets its stream, no idle connection that may be dead without
 // our knowing, and nothing at all that could send a request twice.
-func (e *exchanger) exchange(ctx context.Context, conn net.Conn, request *http.Request) (reply, error) {
+func (e *exchanger) exchange(ctx context.Context, conn net.Conn, request []byte) (reply, error) {
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(longAgo) })()
 
-	var message bytes.Buffer
-	if err := request.Write(&message); err != nil {
-		return reply{}, err
-	}
 	var answered atomic.Bool
 	whole := make(chan bool, 1)
-	go func() { whole <- send(conn, message.Bytes(), &answered) }()
-	r, err := e.read(conn, request, &answered)
+	go func() { whole <- send(conn, request, &answered) }()
+	r, err := e.read(conn, &answered)
 	_ = conn.SetWriteDeadline(longAgo) // the answer is there, or none will come
 	r.whole = <-whole
 	return r, err
 }
 
-// send sends a message and says whether all of it was sent before the answer came. The last byte is held back
+// send sends a request and says whether all of it was sent before the answer came. The last byte is held back
 // until the others are on their way: no sidecar acts on a request without it, so an answer that is there by
 // then is none to this request.
-func send(conn net.Conn, message []byte, answered *atomic.Bool) bool {
-	last := len(message) - 1
-	if _, err := conn.Write(message[:last]); err != nil || answered.Load() {
+func send(conn net.Conn, request []byte, answered *atomic.Bool) bool {
+	last := len(request) - 1
+	if _, err := conn.Write(request[:last]); err != nil || answered.Load() {
 		return false
 	}
-	_, err := conn.Write(message[last:])
+	_, err := conn.Write(request[last:])
 	return err == nil
 }
 
@@ -69,14 +64,14 @@ var longAgo = time.Unix(1, 0)
 // errTooLarge is an answer of more than maxAnswer bytes.
 var errTooLarge = fmt.Errorf("an answer of more than %d MiB", maxAnswer>>20)
 
-func (e *exchanger) read(conn net.Conn, request *http.Request, answered *atomic.Bool) (reply, error) {
+func (e *exchanger) read(conn net.Conn, answered *atomic.Bool) (reply, error) {
 	limited := &io.LimitedReader{R: conn, N: maxHeaders}
 	reader := bufio.NewReader(limited)
 	if _, err := reader.Peek(1); err != nil {
 		return reply{}, err
 	}
 	answered.Store(true)
-	response, err := readHeaders(reader, request)
+	response, err := readHeaders(reader)
 	switch {
 	case err != nil && limited.N == 0:
 		return reply{}, fmt.Errorf("not an HTTP answer: no end within %d KiB", maxHeaders>>10)
@@ -90,9 +85,9 @@ func (e *exchanger) read(conn net.Conn, request *http.Request, answered *atomic.
 
 // readHeaders reads up to the body of the answer, over the few others that may come before (103, say). A
 // 101 is none of those: what follows it is not HTTP.
-func readHeaders(reader *bufio.Reader, request *http.Request) (*http.Response, error) {
+func readHeaders(reader *bufio.Reader) (*http.Response, error) {
 	for range 6 {
-		response, err := http.ReadResponse(reader, request)
+		response, err := http.ReadResponse(reader, nil) // of a GET, and a POST's is no different
 		switch {
 		case err != nil:
 			return nil, err

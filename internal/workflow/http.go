@@ -40,7 +40,6 @@ func (s *HTTP) Exists(ctx context.Context) (State, error) {
 	if err != nil {
 		return State{}, &CannotTell{err.Error()}
 	}
-	ask.Header.Set("Cache-Control", "no-cache") // a 404 may be cached by default
 	conn, err := s.dial(ctx)
 	if err != nil {
 		return State{}, notExchanged(ctx, err)
@@ -116,7 +115,7 @@ func (s *HTTP) Connect(ctx context.Context) (Starter, error) {
 type httpStarter struct {
 	sidecar *HTTP
 	conn    net.Conn
-	request *http.Request
+	request []byte
 }
 
 func (s *httpStarter) Close() error { return s.conn.Close() }
@@ -143,13 +142,16 @@ func (s *httpStarter) Start(ctx context.Context) error {
 	return &NotKnown{why}
 }
 
-// newRequest returns a request to a path below the workflow API's.
-func (s *HTTP) newRequest(method, path string, content []byte) (*http.Request, error) {
+// newRequest returns a request to a path below the workflow API's, written out so that nothing is left to do
+// but to send it. One without content is an ask.
+func (s *HTTP) newRequest(method, path string, content []byte) ([]byte, error) {
 	request, err := http.NewRequest(method, s.request.Sidecar.String()+"/v1.0/workflows/dapr/"+path, nil)
 	if err != nil {
 		return nil, err
 	}
-	if content != nil {
+	if content == nil {
+		request.Header.Set("Cache-Control", "no-cache") // a 404 may be cached by default
+	} else {
 		request.Body = io.NopCloser(bytes.NewReader(content))
 		request.ContentLength = int64(len(content))
 		request.Header.Set("Content-Type", "application/json")
@@ -159,7 +161,9 @@ func (s *HTTP) newRequest(method, path string, content []byte) (*http.Request, e
 		request.Header.Set("dapr-api-token", s.request.Token)
 	}
 	request.Close = true
-	return request, nil
+	var written bytes.Buffer
+	err = request.Write(&written)
+	return written.Bytes(), err
 }
 
 // dial makes a fresh connection, over https with TLS and the certificate verified.
