@@ -70,6 +70,9 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 }
 
 func decide(ctx context.Context, log *slog.Logger, request input.Request, problems []string) outcome.Outcome {
+	if len(request.Ignored) > 0 {
+		log.Warn("files in the input directory that are none of ours are ignored", "files", strings.Join(request.Ignored, ", "))
+	}
 	if len(problems) > 0 {
 		for _, problem := range problems {
 			log.Error("invalid", "problem", problem)

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 )
 
@@ -20,34 +22,44 @@ type file struct {
 	err     error
 }
 
+// A mount is one state of the input directory.
+type mount struct {
+	files map[string]file // those that were asked for
+	names []string        // of all files that are there, sorted
+}
+
 // readDirectory reads the files that limits names, each of at most that many bytes. They are all of
 // one state of the ConfigMap: the kubelet removes a state only after dataLink points to the next, so
 // what was read while the link stayed the same belongs together.
 //
 // It never waits for a writer and never reads what it would refuse: a FIFO, a device, a directory or a
 // huge file costs one open and one stat.
-func readDirectory(dir string, limits map[string]int64) (map[string]file, error) {
+func readDirectory(dir string, limits map[string]int64) (mount, error) {
 	for range 10 { // an update a minute is usual; ten while we read is not
 		state, _ := os.Readlink(filepath.Join(dir, dataLink)) // "" for a plain directory
-		files, err := readState(dir, state, limits)
+		found, err := readState(dir, state, limits)
 		if now, _ := os.Readlink(filepath.Join(dir, dataLink)); now == state {
-			return files, err
+			return found, err
 		}
 	}
-	return nil, errors.New("keeps changing while it is read")
+	return mount{}, errors.New("keeps changing while it is read")
 }
 
 // readState reads the files of one state of dir: what dataLink points to, or dir itself if there is none.
-func readState(dir, state string, limits map[string]int64) (map[string]file, error) {
+func readState(dir, state string, limits map[string]int64) (mount, error) {
 	current := state
 	if !filepath.IsAbs(state) {
 		current = filepath.Join(dir, state)
 	}
 	switch info, err := os.Stat(current); {
 	case err != nil:
-		return nil, withoutOperation(err)
+		return mount{}, withoutOperation(err)
 	case !info.IsDir():
-		return nil, errors.New("not a directory")
+		return mount{}, errors.New("not a directory")
+	}
+	names, err := list(dir, current)
+	if err != nil {
+		return mount{}, fmt.Errorf("its files can't be listed: %w", withoutOperation(err))
 	}
 	files := make(map[string]file, len(limits))
 	for name, limit := range limits {
@@ -57,7 +69,31 @@ func readState(dir, state string, limits map[string]int64) (map[string]file, err
 		}
 		files[name] = file{content, err}
 	}
-	return files, nil
+	return mount{files, names}, nil
+}
+
+// list returns the names of what is in a state of dir and of what somebody put beside it.
+func list(dir, current string) ([]string, error) {
+	inside, err := os.ReadDir(current)
+	if err != nil {
+		return nil, err
+	}
+	beside, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, entry := range inside {
+		names = append(names, entry.Name())
+	}
+	for _, entry := range beside {
+		if strayed(filepath.Join(dir, entry.Name())) {
+			names = append(names, entry.Name())
+		}
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return strings.HasPrefix(name, "..") }) // the kubelet's own
+	slices.Sort(names)
+	return slices.Compact(names), nil
 }
 
 // errStrayed is a file that somebody put there and that yet can't be read with the others. To take it for

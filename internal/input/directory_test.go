@@ -126,8 +126,59 @@ func TestFilesOfUnknownNamesAreIgnored(t *testing.T) {
 	dir := mount(t, with("some-other-key", "x"))
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "lost+found"), 0o700))
 	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "a-pipe"), 0o600))
-	_, problems := load(t, "--input-dir", dir)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "start.sh"), nil, 0o644)) // beside ..data
+	request, problems := load(t, "--input-dir", dir)
 	assert.Empty(t, problems)
+	assert.Equal(t, []string{"a-pipe", "lost+found", "some-other-key", "start.sh"}, request.Ignored, "and can be named")
+}
+
+func TestAFileThatIsAlmostCalledAsASettingIsInvalid(t *testing.T) {
+	for name, meant := range map[string]string{
+		"notAfter": "not-after", "not_after": "not-after", "not.after": "not-after", "notafter": "not-after", "NOT-AFTER": "not-after", "not-after.txt": "not-after",
+		"not-after.": "not-after", ".not-after": "not-after", "not-after.yaml.bak": "not-after", "Not_After.TXT": "not-after", "not-after.2026.01": "not-after",
+		"instanceID": "instance-id", "instance-id.txt": "instance-id", "workflowName": "workflow-name", "Sidecar": "sidecar", "sidecar.url": "sidecar",
+		"retryFor": "retry-for", "retry_max_interval": "retry-max-interval", "requestTimeout": "request-timeout", "startTimeout": "start-timeout",
+		"startDelay": "start-delay", "confirmFor": "confirm-for", "logFormat": "log-format", "terminationLog": "termination-log",
+	} {
+		for where, put := range map[string]func(dir string) error{
+			"in ..data":         func(dir string) error { return os.WriteFile(filepath.Join(dir, "..data", name), []byte("x"), 0o644) },
+			"beside it":         func(dir string) error { return os.WriteFile(filepath.Join(dir, name), nil, 0o644) },
+			"a link to nothing": func(dir string) error { return os.Symlink("gone", filepath.Join(dir, name)) },
+		} {
+			t.Run(name+" "+where, func(t *testing.T) {
+				dir := mount(t, good)
+				require.NoError(t, put(dir))
+				request, problems := load(t, "--input-dir", dir)
+				require.Len(t, problems, 1)
+				assert.Equal(t, filepath.Join(dir, name)+": no setting is called that: did you mean `"+meant+"`?", problems[0])
+				assert.Empty(t, request.Ignored)
+			})
+		}
+	}
+	t.Run("in a plain directory, beside the right one and a flag", func(t *testing.T) {
+		dir := t.TempDir()
+		for name, content := range with("not-after", "2026-12-31T23:59:59Z") {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644))
+		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "notAfter"), nil, 0o644))
+		_, problems := load(t, "--input-dir", dir, "--not-after", "2026-12-31T23:59:59Z")
+		assert.Len(t, problems, 1)
+	})
+	t.Run("what is another name is none of these", func(t *testing.T) {
+		files := map[string]string{"not-before": "", "start.sh": "", "after": "", "sidecars": "", "instance": "", "input.yaml": "", "input.json.bak": "", "version": "", "not after": "", "not-after~": ""}
+		for name, content := range good {
+			files[name] = content
+		}
+		request, problems := load(t, "--input-dir", mount(t, files))
+		assert.Empty(t, problems)
+		assert.Len(t, request.Ignored, 10)
+	})
+	t.Run("the kubelet's own link to a key that was removed is no file", func(t *testing.T) {
+		dir := mount(t, good)
+		require.NoError(t, os.Symlink("..data/notAfter", filepath.Join(dir, "notAfter")))
+		_, problems := load(t, "--input-dir", dir)
+		assert.Empty(t, problems)
+	})
 }
 
 func TestADirectoryThatCantBeUsedIsInvalidAtOnce(t *testing.T) {
@@ -194,18 +245,22 @@ func TestAFileThatCantBeUsedIsInvalidAtOnce(t *testing.T) {
 	}
 }
 
-func TestAFileThatIsNotReadableIsInvalid(t *testing.T) {
+func TestWhatIsNotReadableIsInvalid(t *testing.T) {
 	if os.Getuid() == 0 {
 		// Root reads everything. It gives that up for this thread, which ends with the test.
 		runtime.LockOSThread()
 		require.NoError(t, syscall.Setfsuid(65534))
 		t.Cleanup(func() { _ = syscall.Setfsuid(0) })
 	}
-	dir := mount(t, good)
+	dir, hidden := mount(t, good), mount(t, good)
 	require.NoError(t, os.Chmod(filepath.Join(dir, "..data", "input.json"), 0))
+	require.NoError(t, os.Chmod(filepath.Join(hidden, "..data"), 0o311)) // its files can be read, if one knows their names
+	t.Cleanup(func() { _ = os.Chmod(filepath.Join(hidden, "..data"), 0o755) })
 	_, problems := load(t, "--input-dir", dir)
 	require.Len(t, problems, 1)
 	assert.Contains(t, problems[0], "permission denied")
+	_, problems = load(t, "--input-dir", hidden)
+	assert.Contains(t, strings.Join(problems, "\n"), "its files can't be listed: permission denied", "a deadline may be among them")
 }
 
 func TestAFileThatIsNotNeededIsNotRead(t *testing.T) {
@@ -220,25 +275,27 @@ func TestAFileThatIsNotNeededIsNotRead(t *testing.T) {
 func TestTheInputIsChecked(t *testing.T) {
 	const limit = 3 << 20
 	for name, c := range map[string]struct{ content, problem string }{
-		"an object":             {`{"a": 1}`, ""},
-		"a list":                {`[]`, ""},
-		"a string":              {`"ü"`, ""},
-		"a number":              {`1e400`, ""},
-		"null":                  {`null`, ""},
-		"white space around it": {" \n{}\r\n", ""},
-		"3 MiB":                 {`"` + strings.Repeat("x", limit-2) + `"`, ""},
-		"3 MiB and a byte":      {`"` + strings.Repeat("x", limit-1) + `"`, "3145729 bytes, more than the 3145728 allowed"},
-		"empty":                 {"", "empty"},
-		"only white space":      {" \n", "not JSON: unexpected end of JSON input"},
-		"half-written":          {`{"a": "b`, "not JSON: unexpected end of JSON input"},
-		"two values":            {`{}{}`, "not JSON: invalid character '{' after top-level value (byte 3)"},
-		"YAML":                  {"a: 1", "not JSON"},
-		"not UTF-8":             {"\"\xff\"", "not UTF-8"},
-		"Latin-1":               {"\"\xfc\"", "not UTF-8"},
-		"a byte order mark":     {"\ufeff{}", "not JSON"},
-		"a line break in text":  {"\"a\nb\"", "not JSON"},
-		"a trailing comma":      {`{"a":1,}`, "not JSON"},
-		"NaN":                   {`NaN`, "not JSON"},
+		"an object":              {`{"a": 1}`, ""},
+		"a list":                 {`[]`, ""},
+		"a string":               {`"ü"`, ""},
+		"a number":               {`1e400`, ""},
+		"null":                   {`null`, ""},
+		"white space around it":  {" \n{}\r\n", ""},
+		"3 MiB":                  {`"` + strings.Repeat("x", limit-2) + `"`, ""},
+		"3 MiB and a byte":       {`"` + strings.Repeat("x", limit-1) + `"`, "3145729 bytes, more than the 3145728 allowed"},
+		"empty":                  {"", "empty"},
+		"only white space":       {" \n", "not JSON: unexpected end of JSON input"},
+		"half-written":           {`{"a": "b`, "not JSON: unexpected end of JSON input"},
+		"two values":             {`{}{}`, "not JSON: invalid character '{' after top-level value (byte 3)"},
+		"YAML":                   {"a: 1", "not JSON"},
+		"not UTF-8":              {"\"\xff\"", "not UTF-8"},
+		"Latin-1":                {"\"\xfc\"", "not UTF-8"},
+		"a byte order mark":      {"\ufeff{}", "not JSON: it begins with a byte order mark (U+FEFF)"},
+		"a byte order mark only": {"\ufeff", "not JSON: it begins with a byte order mark (U+FEFF)"},
+		"UTF-16":                 {"\xff\xfe{\x00}\x00", "not UTF-8 but UTF-16, by its byte order mark"},
+		"a line break in text":   {"\"a\nb\"", "not JSON"},
+		"a trailing comma":       {`{"a":1,}`, "not JSON"},
+		"NaN":                    {`NaN`, "not JSON"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := mount(t, with("input.json", c.content))

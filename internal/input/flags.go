@@ -51,6 +51,8 @@ func ParseCommandLine(args []string) CommandLine {
 		}
 		if c.inputDir == "" {
 			problems = append(problems, "--input-dir: can't be empty")
+		} else if err := checkValue(c.inputDir); err != nil {
+			problems = append(problems, "--input-dir: "+err.Error())
 		}
 		c.problems = problems
 		return c

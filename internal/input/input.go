@@ -3,6 +3,7 @@
 package input
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,6 +33,8 @@ type Request struct {
 
 	LogFormat      string // text or json
 	TerminationLog string // a path, "" for nowhere
+
+	Ignored []string // the files in the input directory that mean nothing here
 }
 
 // A Deadline is the last moment at which a start may be sent. Any Deadline counts: that there is none is
@@ -72,7 +75,7 @@ func (c CommandLine) Load(getenv func(string) string) (Request, []string) {
 		}
 	}
 	problems := c.problems
-	files, err := readDirectory(c.inputDir, limits)
+	found, err := readDirectory(c.inputDir, limits)
 	if err != nil {
 		problems = append(problems, fmt.Sprintf("--input-dir: %s, where %s should be: %v", quote(c.inputDir), inputFile, err))
 	}
@@ -83,41 +86,51 @@ func (c CommandLine) Load(getenv func(string) string) (Request, []string) {
 			_ = s.set(&request, s.fallback)
 		}
 	}
+	dapr := func(name string) string { return strings.TrimSpace(getenv(name)) } // a Secret's value ends in a newline
 	report := func(source string, err error) {
 		if err != nil {
 			problems = append(problems, source+": "+err.Error())
 		}
 	}
 	for _, s := range settings {
-		report(c.apply(s, &request, files, getenv))
+		report(c.apply(s, &request, found.files, dapr))
 	}
 	if err == nil {
 		var wrong error
-		request.Input, wrong = checkInput(files[inputFile])
+		request.Input, wrong = checkInput(found.files[inputFile])
 		report(c.path(inputFile), wrong)
 	}
-	request.Token = strings.TrimSpace(getenv("DAPR_API_TOKEN"))
+	for _, name := range found.names {
+		switch near := meant(name); {
+		case near == name, name == inputFile:
+		case near != "":
+			report(c.path(name), fmt.Errorf("no setting is called that: did you mean `%s`?", near))
+		default:
+			request.Ignored = append(request.Ignored, name)
+		}
+	}
+	request.Token = dapr("DAPR_API_TOKEN")
 	report("DAPR_API_TOKEN", checkToken(request.Token))
 	return request, problems
 }
 
 // apply gives one setting its value, the first there is of flag, file and Dapr's environment, and returns
 // where the value came from and what is wrong with it. Without any, it leaves the default.
-func (c CommandLine) apply(s setting, r *Request, files map[string]file, getenv func(string) string) (string, error) {
+func (c CommandLine) apply(s setting, r *Request, files map[string]file, dapr func(string) string) (string, error) {
 	flag := "--" + s.name
 	if c.given(s.name) {
-		return flag, s.set(r, c.value(s.name))
+		return flag, s.give(r, c.value(s.name))
 	}
 	f, read := files[s.name]
 	if read && f.err != nil && !errors.Is(f.err, fs.ErrNotExist) {
 		return c.path(s.name), f.err
 	}
-	if text := strings.TrimSpace(string(f.content)); text != "" {
-		return c.path(s.name), s.set(r, text)
+	if text := cut(f.content); text != "" {
+		return c.path(s.name), s.give(r, text)
 	}
 	switch {
 	case s.name == "sidecar":
-		address, source, err := addressFromDapr(getenv)
+		address, source, err := addressFromDapr(dapr)
 		r.Sidecar = address
 		return source, err
 	case s.required():
@@ -136,8 +149,10 @@ func checkInput(f file) ([]byte, error) {
 		return nil, f.err
 	case len(f.content) == 0:
 		return nil, errors.New("empty: a workflow without input takes null or {}")
+	case bytes.HasPrefix(f.content, []byte(byteOrderMark)):
+		return nil, errors.New("not JSON: it begins with a byte order mark (U+FEFF), save it as UTF-8 without one")
 	case !utf8.Valid(f.content):
-		return nil, errors.New("not UTF-8")
+		return nil, notUTF8(string(f.content))
 	}
 	if !json.Valid(f.content) {
 		var skipped json.RawMessage
@@ -154,7 +169,10 @@ func checkInput(f file) ([]byte, error) {
 // checkToken says, without repeating it, whether token can be sent in a header.
 func checkToken(token string) error {
 	for _, r := range token {
-		if r < ' ' || r > '~' {
+		switch {
+		case !visible(r):
+			return fmt.Errorf("holds %U, which nobody sees and no header can carry", r)
+		case r < ' ' || r > '~':
 			return errors.New("holds a character that no header can carry (printable ASCII only)")
 		}
 	}

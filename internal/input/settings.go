@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // A setting is one row of the table in SPEC section 2. Each is a flag, and a file of the same name.
@@ -18,6 +17,17 @@ type setting struct {
 
 // required says whether there is no run without it.
 func (s setting) required() bool { return s.name == "instance-id" || s.name == "workflow-name" }
+
+// give gives the setting the value that a flag or a file holds.
+func (s setting) give(r *Request, text string) error {
+	if s.name == "instance-id" {
+		r.InstanceID = text // also if it is wrong: the outcome says what was given
+	}
+	if err := checkValue(text); err != nil {
+		return err
+	}
+	return s.set(r, text)
+}
 
 // settings holds every setting but --input-dir, which says where the files are.
 var settings = []setting{
@@ -44,8 +54,7 @@ var settings = []setting{
 		"the pod's status", setTerminationLog},
 }
 
-func setInstanceID(r *Request, text string) error {
-	r.InstanceID = text // also if it is wrong: the outcome says what was given
+func setInstanceID(_ *Request, text string) error { // give has set it
 	if text == "" || len(text) > 64 || strings.TrimLeft(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" {
 		return fmt.Errorf("%s is not an instance ID (1 to 64 ASCII letters, digits, _ and -)", quote(text))
 	}
@@ -56,8 +65,6 @@ func setWorkflowName(r *Request, text string) error {
 	switch {
 	case text == "":
 		return errors.New("a workflow name can't be empty")
-	case !utf8.ValidString(text):
-		return errors.New("not UTF-8")
 	case text == ".", text == "..":
 		return fmt.Errorf("%q can't be a workflow's name: in the path of a request it means another path", text)
 	}
