@@ -33,10 +33,7 @@ func TestDefaults(t *testing.T) {
 }
 
 // every holds, for every setting, two values and how to see which of them holds.
-var every = []struct {
-	name, one, other string
-	see              func(input.Request) string
-}{
+var every = []known{
 	{"instance-id", "one", "other", func(r input.Request) string { return r.InstanceID }},
 	{"workflow-name", "One", "Other", func(r input.Request) string { return r.WorkflowName }},
 	{"sidecar", "http://one:1", "https://other:2", func(r input.Request) string { return r.Sidecar.String() }},
@@ -49,6 +46,11 @@ var every = []struct {
 	{"confirm-for", "1s", "2s", func(r input.Request) string { return r.ConfirmFor.String() }},
 	{"log-format", "json", "text", func(r input.Request) string { return r.LogFormat }},
 	{"termination-log", "/one", "/other", func(r input.Request) string { return r.TerminationLog }},
+}
+
+type known struct {
+	name, one, other string
+	see              func(input.Request) string
 }
 
 func TestEverySettingIsAFlagAndAFile(t *testing.T) {
