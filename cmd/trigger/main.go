@@ -77,12 +77,19 @@ func decide(ctx context.Context, log *slog.Logger, request input.Request, proble
 		for _, problem := range problems {
 			log.Error("invalid", "problem", problem)
 		}
-		about := outcome.About{InstanceID: request.InstanceID, WorkflowName: request.WorkflowName}
-		return about.Invalid(strings.Join(problems, "; "))
+		return invalid(request, strings.Join(problems, "; "))
 	}
 	log.Info("asked to start an instance", "instanceID", request.InstanceID, "workflowName", request.WorkflowName,
 		"sidecar", request.Sidecar, "notAfter", request.NotAfter.String(), "inputBytes", len(request.Input), "version", version)
-	return workflow.Run(ctx, log, workflow.NewHTTP(request, "dapr-workflow-trigger/"+version), request)
+	sidecar, err := workflow.NewHTTP(request, "dapr-workflow-trigger/"+version)
+	if err != nil {
+		return invalid(request, "no request can be made of these settings: "+err.Error())
+	}
+	return workflow.Run(ctx, log, sidecar, request)
+}
+
+func invalid(request input.Request, problems string) outcome.Outcome {
+	return outcome.About{InstanceID: request.InstanceID, WorkflowName: request.WorkflowName}.Invalid(problems)
 }
 
 // newLogger returns a logger whose every value is fit to print, wherever it came from.

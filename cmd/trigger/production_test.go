@@ -2,9 +2,13 @@ package main_test
 
 import (
 	"crypto/tls"
+	"errors"
 	"net"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -24,7 +28,8 @@ func TestCertificatesAreVerifiedAndHTTP2IsNotOffered(t *testing.T) {
 	f.StartTLS()
 	r := start(t, f.URL, "").wait()
 	assert.Equal(t, "undetermined", r.Outcome)
-	assert.Contains(t, r.Message, "certificate")
+	assert.Contains(t, r.Message, "certificate signed by unknown authority (the certificate of O=Acme Co, issued by O=Acme Co, valid from 1970-01-01T00:00:00Z to ")
+	assert.Contains(t, r.Message, "; asked "+f.URL+")")
 	assert.Zero(t, f.asks.Load())
 	assert.NotContains(t, offered.Load(), "h2")
 
@@ -34,6 +39,40 @@ func TestCertificatesAreVerifiedAndHTTP2IsNotOffered(t *testing.T) {
 	for _, request := range f.seen {
 		assert.Equal(t, 1, request.ProtoMajor)
 	}
+}
+
+func TestAnSSLCertFileThatCantHelpIsNamed(t *testing.T) {
+	f := newFake(t, nil)
+	f.StartTLS()
+	dir := t.TempDir()
+	empty := filepath.Join(dir, "empty.pem")
+	require.NoError(t, os.WriteFile(empty, []byte("\n"), 0o644))
+	for path, want := range map[string]string{
+		filepath.Join(dir, "gone.pem"): "; SSL_CERT_FILE names " + filepath.Join(dir, "gone.pem") + ": no such file or directory (the certificate of ",
+		empty:                          "; SSL_CERT_FILE names " + empty + ", which holds no certificate (the certificate of ",
+	} {
+		r := startWith(t, func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, "SSL_CERT_FILE="+path) }, f.URL).wait()
+		assert.Equal(t, "undetermined", r.Outcome)
+		assert.Contains(t, r.Message, want)
+	}
+	assert.Zero(t, f.asks.Load())
+}
+
+func TestAnAddressWithAnIPv6ZoneIsAsked(t *testing.T) {
+	listener, err := net.Listen("tcp", "[::1]:0")
+	if errors.Is(err, syscall.EADDRNOTAVAIL) {
+		t.Skip(err) // some containers have no IPv6 at all
+	}
+	require.NoError(t, err)
+	f := newFake(t, nil)
+	require.NoError(t, f.Listener.Close())
+	f.Listener = listener
+	f.Start()
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	require.NoError(t, err)
+	r := start(t, "http://[::1%25lo]:"+port, "").wait()
+	assert.Equal(t, "started", r.Outcome, r.Message)
+	assert.Equal(t, "[::1]:"+port, f.seen[0].Host)
 }
 
 func TestNoProxyOfTheEnvironmentIsUsed(t *testing.T) {

@@ -3,7 +3,6 @@ package input_test
 import (
 	"encoding/json"
 	"net"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/stuttgart-things/dapr-workflow-trigger/internal/input"
+	"github.com/stuttgart-things/dapr-workflow-trigger/internal/workflow"
 )
 
 // FuzzLoad wants a request without problems to be one that can be sent, and to hold what was written: that a
@@ -57,7 +57,7 @@ func FuzzLoad(f *testing.F) {
 		if request.RetryFor <= 0 || request.RequestTimeout <= 0 || request.StartTimeout <= 0 || request.RetryMaxInterval < 10*time.Millisecond {
 			t.Fatalf("request %+v", request)
 		}
-		if _, err := http.NewRequest(http.MethodGet, request.Sidecar.String(), nil); err != nil {
+		if _, err := workflow.NewHTTP(request, "test"); err != nil {
 			t.Fatalf("can't be asked: %v", err)
 		}
 		if text, given := written(s, inFile, asFlag, flagged, variable, arg); given && s.lost(request, text) {

@@ -19,7 +19,7 @@ func FuzzLine(f *testing.F) {
 			secret = ""
 		}
 		filter := printable.NewFilter(secret)
-		about := outcome.About{InstanceID: id, WorkflowName: name}
+		about := outcome.About{InstanceID: id, WorkflowName: name, Sidecar: status}
 		for _, o := range []outcome.Outcome{about.Rejected(why), about.Unknown(status, why), about.Conflict(why, status), about.Invalid(why)} {
 			line := o.Line(filter)
 			var got map[string]string

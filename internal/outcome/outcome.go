@@ -2,6 +2,11 @@
 // the JSON line that tells them (SPEC section 4).
 package outcome
 
+import (
+	"fmt"
+	"time"
+)
+
 // Name says how a run ended.
 type Name string
 
@@ -52,17 +57,19 @@ func (o Outcome) Message() string { return o.message.String() }
 // deleteJob ends the outcomes that fail the Job for good.
 const deleteJob = "; a corrected ConfigMap does not revive a failed Job: delete the Job (kro recreates it at once)"
 
-// About is the instance that an outcome speaks of.
+// About is what an outcome speaks of. Whatever speaks of an answer names the address that was asked.
 type About struct {
 	InstanceID   string
 	WorkflowName string
+	Sidecar      string // its address
 }
 
 func (a About) outcome(kind Name, status string, message ...any) Outcome {
 	return Outcome{kind, a.InstanceID, a.WorkflowName, status, message}
 }
 
-func (a About) id() name { return name(a.InstanceID) }
+func (a About) id() name         { return name(a.InstanceID) }
+func (a About) sidecar() address { return address(a.Sidecar) }
 
 // Started says that the one start took. The status is "" unless the sidecar was asked again.
 func (a About) Started(status string) Outcome {
@@ -86,17 +93,33 @@ func (a About) Expired(deadline string) Outcome {
 
 // Undetermined says that the sidecar did not tell whether the instance exists.
 func (a About) Undetermined(reason string) Outcome {
-	return a.outcome(Undetermined, "", "cannot tell whether ", a.id(), " exists (", why(reason), "), refusing to start")
+	return a.outcome(Undetermined, "", "cannot tell whether ", a.id(), " exists (", why(reason), "; asked ", a.sidecar(), "), refusing to start")
 }
 
-// Unstarted says that the instance did not exist, or was not asked for, and that no start took.
+// Unanswered is Undetermined for a sidecar that was asked again and again; reason is what came back last. It may
+// have been asked for no time at all: it can want a longer pause than there is time.
+func (a About) Unanswered(took time.Duration, reason string) Outcome {
+	asking := ""
+	if took > 0 {
+		asking = fmt.Sprintf(" for %v", took)
+	}
+	return a.outcome(Undetermined, "", "cannot tell whether ", a.id(), " exists (the sidecar ", a.sidecar(), " did not answer"+asking+": ",
+		why(reason), "), refusing to start")
+}
+
+// Unstarted says that the instance did not exist, or was not asked for, and that no start was sent.
 func (a About) Unstarted(reason string) Outcome {
 	return a.outcome(Unstarted, "", a.id(), " not started: ", why(reason))
 }
 
+// TurnedAway is Unstarted by the sidecar, which could not be reached or did not take the start.
+func (a About) TurnedAway(reason string) Outcome {
+	return a.outcome(Unstarted, "", a.id(), " not started: ", why(reason), "; asked ", a.sidecar())
+}
+
 // Rejected says that the sidecar refused the start; answer is what it said.
 func (a About) Rejected(answer string) Outcome {
-	return a.outcome(Rejected, "", "the sidecar refused to start ", a.id(), " (", why(answer), ")", deleteJob)
+	return a.outcome(Rejected, "", "the sidecar refused to start ", a.id(), " (", why(answer), "); asked ", a.sidecar(), deleteJob)
 }
 
 // Conflict says that the instance ID is taken by another workflow.
@@ -106,7 +129,7 @@ func (a About) Conflict(other, status string) Outcome {
 
 // Unknown says that a start was sent and that nothing tells whether it took.
 func (a About) Unknown(status, reason string) Outcome {
-	return a.outcome(Unknown, status, a.id(), " may or may not have been started (", why(reason), ")")
+	return a.outcome(Unknown, status, a.id(), " may or may not have been started (", why(reason), "; asked ", a.sidecar(), ")")
 }
 
 // Invalid says that the settings or the input can't be used; problems holds them all, on one line.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -12,7 +13,7 @@ import (
 	"github.com/stuttgart-things/dapr-workflow-trigger/internal/printable"
 )
 
-var about = outcome.About{InstanceID: "cbw_app-old", WorkflowName: "W"}
+var about = outcome.About{InstanceID: "cbw_app-old", WorkflowName: "W", Sidecar: "http://h:3500"}
 
 func TestEveryOutcomeHasItsExitCodeAndMessage(t *testing.T) {
 	const hint = "; a corrected ConfigMap does not revive a failed Job: delete the Job (kro recreates it at once)"
@@ -27,11 +28,14 @@ func TestEveryOutcomeHasItsExitCodeAndMessage(t *testing.T) {
 		{about.Exists("PENDING"), 0, "exists", "instance cbw_app-old already exists, not starting it again (PENDING: accepted, not running yet)"},
 		{about.Exists("UNKNOWN"), 0, "exists", "instance cbw_app-old already exists, not starting it again (UNKNOWN: accepted, not running yet)"},
 		{about.Expired("2026-12-31T23:59:59Z"), 0, "expired", "notAfter 2026-12-31T23:59:59Z has passed, not starting cbw_app-old"},
-		{about.Undetermined("HTTP 403"), 3, "undetermined", "cannot tell whether cbw_app-old exists (HTTP 403), refusing to start"},
-		{about.Unstarted("connection refused"), 3, "unstarted", "cbw_app-old not started: connection refused"},
-		{about.Rejected("400, ERR_X: no"), 4, "rejected", "the sidecar refused to start cbw_app-old (400, ERR_X: no)" + hint},
+		{about.Undetermined("HTTP 403"), 3, "undetermined", "cannot tell whether cbw_app-old exists (HTTP 403; asked http://h:3500), refusing to start"},
+		{about.Unanswered(2*time.Second, "503, x"), 3, "undetermined", "cannot tell whether cbw_app-old exists (the sidecar http://h:3500 did not answer for 2s: 503, x), refusing to start"},
+		{about.Unanswered(0, "503, x"), 3, "undetermined", "cannot tell whether cbw_app-old exists (the sidecar http://h:3500 did not answer: 503, x), refusing to start"},
+		{about.Unstarted("told to stop"), 3, "unstarted", "cbw_app-old not started: told to stop"},
+		{about.TurnedAway("429, x"), 3, "unstarted", "cbw_app-old not started: 429, x; asked http://h:3500"},
+		{about.Rejected("400, ERR_X: no"), 4, "rejected", "the sidecar refused to start cbw_app-old (400, ERR_X: no); asked http://h:3500" + hint},
 		{about.Conflict("V", "RUNNING"), 4, "conflict", "instance cbw_app-old exists but runs V, not W"},
-		{about.Unknown("PENDING", "timeout"), 5, "unknown", "cbw_app-old may or may not have been started (timeout)"},
+		{about.Unknown("PENDING", "timeout"), 5, "unknown", "cbw_app-old may or may not have been started (timeout; asked http://h:3500)"},
 		{about.Invalid("--not-after: no"), 9, "invalid", "--not-after: no" + hint},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -71,10 +75,12 @@ func TestOnlyTheReasonIsCut(t *testing.T) {
 		outcome       outcome.Outcome
 		before, after string
 	}{
-		{about.Undetermined(long), "cannot tell whether cbw_app-old exists (xx", "x…), refusing to start"},
-		{about.Unknown("", long), "cbw_app-old may or may not have been started (xx", "x…)"},
-		{about.Rejected(long), "the sidecar refused to start cbw_app-old (xx", "x…); a corrected ConfigMap does not revive a failed Job: delete the Job (kro recreates it at once)"},
+		{about.Undetermined(long), "cannot tell whether cbw_app-old exists (xx", "x…; asked http://h:3500), refusing to start"},
+		{about.Unanswered(time.Second, long), "cannot tell whether cbw_app-old exists (the sidecar http://h:3500 did not answer for 1s: xx", "x…), refusing to start"},
+		{about.Unknown("", long), "cbw_app-old may or may not have been started (xx", "x…; asked http://h:3500)"},
+		{about.Rejected(long), "the sidecar refused to start cbw_app-old (xx", "x…); asked http://h:3500; a corrected ConfigMap does not revive a failed Job: delete the Job (kro recreates it at once)"},
 		{about.Unstarted(long), "cbw_app-old not started: xx", "x…"},
+		{about.TurnedAway(long), "cbw_app-old not started: xx", "x…; asked http://h:3500"},
 		{about.Expired(long), "notAfter xx", "x… has passed, not starting cbw_app-old"},
 		{about.Conflict(long, long), "instance cbw_app-old exists but runs xx", "x…, not W"},
 		{about.Invalid(long), "xx", "x…; a corrected ConfigMap does not revive a failed Job: delete the Job (kro recreates it at once)"},
@@ -96,9 +102,14 @@ func TestTheLineUsesAllTheRoomThereIs(t *testing.T) {
 	assert.NotContains(t, string(fits), "…")
 	cut := about.Undetermined(strings.Repeat("x", room+1)).Line(printable.Filter{})
 	assert.Len(t, cut, outcome.MaxBytes)
-	assert.Contains(t, string(cut), "xx…), refusing to start")
+	assert.Contains(t, string(cut), "xx…; asked http://h:3500), refusing to start")
 	widest := about.Undetermined(strings.Repeat(`"`, room)).Line(printable.Filter{})
 	assert.InDelta(t, outcome.MaxBytes, len(widest), 2, "two bytes each")
+}
+
+func TestTheLongestAddressIsShownWhole(t *testing.T) {
+	about := outcome.About{InstanceID: strings.Repeat("a", 64), WorkflowName: "W", Sidecar: "https://" + strings.Repeat("h.", 126) + "h:65535"}
+	assert.Contains(t, string(about.Undetermined(strings.Repeat("x", 100_000)).Line(printable.Filter{})), "; asked "+about.Sidecar+")")
 }
 
 func TestALineThatPeopleReadIsNotEscapedForABrowser(t *testing.T) {
@@ -107,7 +118,7 @@ func TestALineThatPeopleReadIsNotEscapedForABrowser(t *testing.T) {
 
 func TestOurOwnWordsAreNeverBlottedOut(t *testing.T) {
 	line := about.Undetermined("exists").Line(printable.NewFilter("exists"))
-	assert.Contains(t, string(line), "cannot tell whether cbw_app-old exists ([redacted]), refusing to start")
+	assert.Contains(t, string(line), "cannot tell whether cbw_app-old exists ([redacted]; asked http://h:3500), refusing to start")
 }
 
 func TestTheLineShowsNoTokenInAnyField(t *testing.T) {

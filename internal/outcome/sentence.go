@@ -7,16 +7,20 @@ import (
 	"github.com/stuttgart-things/dapr-workflow-trigger/internal/printable"
 )
 
-// maxName is the most that is shown of a name, in characters. An instance ID has 64.
-const maxName = 200
+// The most that is shown of what has a limit of its own, in characters. An instance ID has 64, a host 253.
+const (
+	maxName    = 200
+	maxAddress = 300
+)
 
 // A sentence is a message in parts: our own words, a string each, which people search logs for and which
-// are never changed; names; and the reason, which may be any text from outside and gives way first.
+// are never changed; names and addresses; and the reason, which may be any text from outside and gives way first.
 type sentence []any
 
 type (
-	name string
-	why  string
+	name    string
+	address string
+	why     string
 )
 
 func (s sentence) String() string { return s.cut(math.MaxInt) }
@@ -28,6 +32,8 @@ func (s sentence) clean(filter printable.Filter) sentence {
 		switch part := part.(type) {
 		case name:
 			cleaned[i] = name(filter.Clean(string(part), maxName))
+		case address:
+			cleaned[i] = address(filter.Clean(string(part), maxAddress))
 		case why:
 			cleaned[i] = why(filter.Clean(string(part), MaxBytes))
 		default:
@@ -37,12 +43,14 @@ func (s sentence) clean(filter printable.Filter) sentence {
 	return cleaned
 }
 
-// cut returns the sentence with at most limit characters of the reason and of each name.
+// cut returns the sentence with at most limit characters of each part that is not our own words.
 func (s sentence) cut(limit int) string {
 	var b strings.Builder
 	for _, part := range s {
 		switch part := part.(type) {
 		case name:
+			b.WriteString(printable.Cut(string(part), limit))
+		case address:
 			b.WriteString(printable.Cut(string(part), limit))
 		case why:
 			b.WriteString(printable.Cut(string(part), limit))

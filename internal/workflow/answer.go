@@ -81,6 +81,15 @@ func parseAnswer(ctx context.Context, body []byte) (answer, error) {
 	return a, nil
 }
 
+// short returns a text from outside that something else has to fit behind. One that is too long is only counted:
+// cut, it could show half a secret that nothing recognises any more.
+func short(text string) string {
+	if len(text) > 1000 {
+		return fmt.Sprintf("a text of %d bytes", len(text))
+	}
+	return text
+}
+
 // readText reads a string, or a null for none, and appends it to dst. In place of one that is too long for
 // anything that could matter it appends its size.
 func readText(dst []byte, decoder *jsontext.Decoder) ([]byte, error) {
@@ -116,8 +125,8 @@ func skip(ctx context.Context, decoder *jsontext.Decoder) error {
 	}
 }
 
-// describe returns what a reply said, as in "400, ERR_INSTANCE_ID_INVALID: …"; problem is why it could not be
-// read.
+// describe returns what a reply said, as in "400, ERR_INSTANCE_ID_INVALID: …" and "301, Location: …"; problem is
+// why it could not be read.
 func (a answer) describe(r reply, problem error) string {
 	text := ""
 	switch body := r.body; {
@@ -133,6 +142,9 @@ func (a answer) describe(r reply, problem error) string {
 		text = fmt.Sprintf("a body of %d bytes that does not say it", len(body))
 	default:
 		text = string(body)
+	}
+	if location := r.header.Get("Location"); location != "" && r.status >= 300 && r.status <= 399 {
+		text = "Location: " + short(location) + ", " + text
 	}
 	return fmt.Sprintf("%d, %s", r.status, text)
 }

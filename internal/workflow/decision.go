@@ -24,13 +24,15 @@ const grace = 10 * time.Second
 // Run makes the decision and returns how it ended. The context ends when the process is told to stop;
 // its cause says by what.
 func Run(ctx context.Context, log *slog.Logger, sidecar Sidecar, request input.Request) outcome.Outcome {
-	d := &decision{log, sidecar, request, outcome.About{InstanceID: request.InstanceID, WorkflowName: request.WorkflowName}}
+	d := &decision{log, sidecar, request, outcome.About{
+		InstanceID: request.InstanceID, WorkflowName: request.WorkflowName, Sidecar: request.Sidecar.String()}}
 
 	if d.expired() {
 		return d.about.Expired(request.NotAfter.String())
 	}
+	begin := time.Now()
 	state, err := d.ask(ctx)
-	if end := d.judge(ctx, state, err); end != nil {
+	if end := d.judge(ctx, state, err, time.Since(begin)); end != nil {
 		return *end
 	}
 	return d.start(ctx, state)
@@ -49,13 +51,17 @@ func (d *decision) stopped(ctx context.Context) outcome.Outcome {
 	return d.about.Unstarted(context.Cause(ctx).Error())
 }
 
-// judge returns the outcome that an ask leads to, or nil if the sidecar said that the instance does not exist.
-func (d *decision) judge(ctx context.Context, state State, err error) *outcome.Outcome {
+// judge returns the outcome that asking for that long leads to, or nil if the sidecar said that the instance
+// does not exist.
+func (d *decision) judge(ctx context.Context, state State, err error, took time.Duration) *outcome.Outcome {
+	var notAnswered *NotAnswered
 	switch {
 	case err == nil && state.Answer == Found: // also when a signal came with it
 		return new(d.found(state))
 	case ctx.Err() != nil:
 		return new(d.stopped(ctx))
+	case errors.As(err, &notAnswered):
+		return new(d.about.Unanswered(took.Round(100*time.Millisecond), err.Error()))
 	case err != nil:
 		return new(d.about.Undetermined(err.Error()))
 	case state.Answer != NotFound:
@@ -74,17 +80,10 @@ func (d *decision) found(state State) outcome.Outcome {
 
 // ask asks until the sidecar answers or RetryFor is over.
 func (d *decision) ask(ctx context.Context) (State, error) {
-	begin := time.Now()
-	var notAnswered *NotAnswered
-	state, err := d.poll(ctx, d.request.RetryFor, func(_ State, err error) bool { return errors.As(err, &notAnswered) })
-	if errors.As(err, &notAnswered) {
-		took := ""
-		if asking := time.Since(begin).Round(100 * time.Millisecond); asking > 0 { // it may have been told to come back too late
-			took = fmt.Sprintf(" for %v", asking)
-		}
-		err = fmt.Errorf("the sidecar %s did not answer%s: %w", d.request.Sidecar, took, err)
-	}
-	return state, err
+	return d.poll(ctx, d.request.RetryFor, func(_ State, err error) bool {
+		var notAnswered *NotAnswered
+		return errors.As(err, &notAnswered)
+	})
 }
 
 // confirm finds out whether a start took whose answer was lost. An instance that is still PENDING proves

@@ -346,7 +346,7 @@ func TestAnAnswerThatDoesNotTellStopsAtOnce(t *testing.T) {
 	t.Run("also after others that were not answered", func(t *testing.T) {
 		s := &sidecar{replies: []reply{refused, strange}}
 		r := decide(t, s, nil)
-		assert.Equal(t, "cannot tell whether cbw_a exists (403, go away), refusing to start", r.outcome.Message())
+		assert.Equal(t, "cannot tell whether cbw_a exists (403, go away; asked http://sidecar:3500), refusing to start", r.outcome.Message())
 	})
 }
 
@@ -355,14 +355,14 @@ func TestAStartThatWasNotSentOrNotProcessedIsUnstarted(t *testing.T) {
 		s := &sidecar{replies: []reply{notFound}, connectErr: errors.New("connection refused")}
 		r := decide(t, s, nil)
 		assert.Equal(t, outcome.Unstarted, r.outcome.Name)
-		assert.Equal(t, "cbw_a not started: connection refused", r.outcome.Message())
+		assert.Equal(t, "cbw_a not started: connection refused; asked http://sidecar:3500", r.outcome.Message())
 		assert.Len(t, s.asked, 1, "there is nothing to confirm")
 	})
 	t.Run("no connection within the start's limit", func(t *testing.T) {
 		s := &sidecar{replies: []reply{notFound}, connect: time.Hour}
 		r := decide(t, s, nil)
 		assert.Equal(t, outcome.Unstarted, r.outcome.Name)
-		assert.Equal(t, "cbw_a not started: no connection within 1m0s", r.outcome.Message())
+		assert.Equal(t, "cbw_a not started: no connection within 1m0s; asked http://sidecar:3500", r.outcome.Message())
 		assert.Equal(t, time.Minute, r.took)
 	})
 	t.Run("turned away", func(t *testing.T) {
@@ -395,7 +395,7 @@ func TestAStartWhoseAnswerIsLostIsConfirmedAndNeverRepeated(t *testing.T) {
 		"it stays PENDING for a while":        {[]reply{pending, pending, running}, outcome.Started, "started"},
 		"the sidecar is away for a while":     {[]reply{refused, silent, running}, outcome.Started, "started"},
 		"a strange answer comes between":      {[]reply{strange, running}, outcome.Started, "started"},
-		"it is not there":                     {[]reply{notFound}, outcome.Unknown, "cbw_a may or may not have been started (the start: connection reset; asked since: the instance does not exist)"},
+		"it is not there":                     {[]reply{notFound}, outcome.Unknown, "cbw_a may or may not have been started (the start: connection reset; asked since: the instance does not exist; asked http://sidecar:3500)"},
 		"it stays PENDING":                    {[]reply{pending}, outcome.Unknown, "PENDING"},
 		"it is stalled":                       {[]reply{found("UNKNOWN")}, outcome.Unknown, "UNKNOWN"},
 		"the sidecar is gone":                 {[]reply{refused}, outcome.Unknown, "asked since: connection refused"},

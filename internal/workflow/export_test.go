@@ -6,8 +6,6 @@ import (
 	"net"
 	"sync/atomic"
 	"time"
-
-	"github.com/stuttgart-things/dapr-workflow-trigger/internal/input"
 )
 
 // Trust makes the sidecar's connections trust roots in place of the system's.
@@ -39,9 +37,15 @@ func Send(conn net.Conn, message []byte, answered bool) bool {
 // Told returns what an answer to an ask for cbw_a means that came before the whole ask had been sent, or behind it.
 func Told(status int, body string, whole bool) (State, error) {
 	said, _ := parseAnswer(context.Background(), []byte(body))
-	s := NewHTTP(input.Request{InstanceID: "cbw_a"}, "")
+	s := HTTP{instanceID: "cbw_a"}
 	return s.told(reply{status: status, body: []byte(body), whole: whole}, said, "it")
 }
 
 // Age makes the age of an answer testable on two clocks that differ.
 func Age(asked, now time.Time) time.Duration { return age(asked, now) }
+
+// DescribeCertificate and Trusted make what is said of certificates testable by itself.
+var (
+	DescribeCertificate = describeCertificate
+	Trusted             = trusted
+)

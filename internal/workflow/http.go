@@ -23,29 +23,45 @@ const errNotFound = "ERR_INSTANCE_ID_NOT_FOUND"
 
 // HTTP is a sidecar spoken to over Dapr's HTTP API, HTTP/1.1 alone.
 type HTTP struct {
-	request   input.Request
-	userAgent string
-	tls       *tls.Config
-	exchanger exchanger
+	instanceID string
+	address    input.Address
+	tls        *tls.Config
+	exchanger  exchanger
+
+	// The requests, written out, so that nothing is left to do but to send them.
+	ask   []byte
+	start []byte
 }
 
-// NewHTTP returns the sidecar at request.Sidecar, an http:// or https:// address.
-func NewHTTP(request input.Request, userAgent string) *HTTP {
-	return &HTTP{request: request, userAgent: userAgent, tls: &tls.Config{}}
+// NewHTTP returns the sidecar at request.Sidecar, an http:// or https:// address. An error means that a request
+// can't be made of the settings, which no asking again would change.
+func NewHTTP(request input.Request, userAgent string) (*HTTP, error) {
+	// daprd takes a + in a path for a blank, as in a query.
+	name := strings.ReplaceAll(url.PathEscape(request.WorkflowName), "+", "%2B")
+	ask, err := newRequest(request, userAgent, http.MethodGet, request.InstanceID)
+	if err != nil {
+		return nil, err
+	}
+	start, err := newRequest(request, userAgent, http.MethodPost, name+"/start?instanceID="+url.QueryEscape(request.InstanceID))
+	if err != nil {
+		return nil, err
+	}
+	host, _, err := net.SplitHostPort(request.Sidecar.Host)
+	if err != nil {
+		return nil, err
+	}
+	host, _, _ = strings.Cut(host, "%") // no certificate holds an IPv6 zone
+	return &HTTP{instanceID: request.InstanceID, address: request.Sidecar, tls: &tls.Config{ServerName: host}, ask: ask, start: start}, nil
 }
 
 // Exists implements Sidecar.
 func (s *HTTP) Exists(ctx context.Context) (State, error) {
-	ask, err := s.newRequest(http.MethodGet, s.request.InstanceID, nil)
-	if err != nil {
-		return State{}, &CannotTell{err.Error()}
-	}
 	conn, err := s.dial(ctx)
 	if err != nil {
 		return State{}, notExchanged(ctx, err)
 	}
 	asked := time.Now()
-	reply, err := s.exchanger.exchange(ctx, conn, ask)
+	reply, err := s.exchanger.exchange(ctx, conn, s.ask)
 	if err != nil {
 		return State{}, notExchanged(ctx, err)
 	}
@@ -69,7 +85,7 @@ func (s *HTTP) told(reply reply, said answer, why string) (State, error) {
 	}
 	switch reply.status {
 	case http.StatusOK:
-		if said.InstanceID == s.request.InstanceID && said.RuntimeStatus != "" {
+		if said.InstanceID == s.instanceID && said.RuntimeStatus != "" {
 			return State{Answer: Found, WorkflowName: said.WorkflowName, RuntimeStatus: said.RuntimeStatus}, nil
 		}
 	case http.StatusNotFound:
@@ -97,39 +113,31 @@ func notExchanged(ctx context.Context, err error) error {
 
 // Connect implements Sidecar.
 func (s *HTTP) Connect(ctx context.Context) (Starter, error) {
-	request := s.request
-	// daprd takes a + in a path for a blank, as in a query.
-	name := strings.ReplaceAll(url.PathEscape(request.WorkflowName), "+", "%2B")
-	start, err := s.newRequest(http.MethodPost, name+"/start?instanceID="+url.QueryEscape(request.InstanceID), request.Input)
-	if err != nil {
-		return nil, err
-	}
 	conn, err := s.dial(ctx)
 	if err != nil {
 		return nil, errors.New(explain(ctx, err))
 	}
-	return &httpStarter{s, conn, start}, nil
+	return &httpStarter{s, conn}, nil
 }
 
 // httpStarter is the start, ready to be sent on a connection of its own.
 type httpStarter struct {
 	sidecar *HTTP
 	conn    net.Conn
-	request []byte
 }
 
 func (s *httpStarter) Close() error { return s.conn.Close() }
 
 // Start implements Starter.
 func (s *httpStarter) Start(ctx context.Context) error {
-	reply, err := s.sidecar.exchanger.exchange(ctx, s.conn, s.request)
+	reply, err := s.sidecar.exchanger.exchange(ctx, s.conn, s.sidecar.start)
 	if err != nil {
 		return &NotKnown{explain(ctx, err)}
 	}
 	said, err := parseAnswer(ctx, reply.body)
 	why := said.describe(reply, err)
 	switch status := reply.status; {
-	case status >= 200 && status <= 299 && said.InstanceID == s.sidecar.request.InstanceID:
+	case status >= 200 && status <= 299 && said.InstanceID == s.sidecar.instanceID:
 		if reply.whole {
 			return nil
 		}
@@ -142,36 +150,36 @@ func (s *httpStarter) Start(ctx context.Context) error {
 	return &NotKnown{why}
 }
 
-// newRequest returns a request to a path below the workflow API's, written out so that nothing is left to do
-// but to send it. One without content is an ask.
-func (s *HTTP) newRequest(method, path string, content []byte) ([]byte, error) {
-	request, err := http.NewRequest(method, s.request.Sidecar.String()+"/v1.0/workflows/dapr/"+path, nil)
+// newRequest returns a request to a path below the workflow API's, a GET to ask or a POST to start.
+func newRequest(settings input.Request, userAgent, method, path string) ([]byte, error) {
+	request, err := http.NewRequest(method, settings.Sidecar.String()+"/v1.0/workflows/dapr/"+path, nil)
 	if err != nil {
 		return nil, err
 	}
-	if content == nil {
+	var written bytes.Buffer
+	if method == http.MethodGet {
 		request.Header.Set("Cache-Control", "no-cache") // a 404 may be cached by default
 	} else {
-		request.Body = io.NopCloser(bytes.NewReader(content))
-		request.ContentLength = int64(len(content))
+		request.Body = io.NopCloser(bytes.NewReader(settings.Input))
+		request.ContentLength = int64(len(settings.Input))
 		request.Header.Set("Content-Type", "application/json")
+		written.Grow(len(settings.Input) + 4<<10)
 	}
-	request.Header.Set("User-Agent", s.userAgent)
-	if s.request.Token != "" {
-		request.Header.Set("dapr-api-token", s.request.Token)
+	request.Header.Set("User-Agent", userAgent)
+	if settings.Token != "" {
+		request.Header.Set("dapr-api-token", settings.Token)
 	}
 	request.Close = true
-	var written bytes.Buffer
 	err = request.Write(&written)
 	return written.Bytes(), err
 }
 
 // dial makes a fresh connection, over https with TLS and the certificate verified.
 func (s *HTTP) dial(ctx context.Context) (net.Conn, error) {
-	if s.request.Sidecar.Scheme == "https" {
-		return (&tls.Dialer{Config: s.tls}).DialContext(ctx, "tcp", s.request.Sidecar.Host)
+	if s.address.Scheme == "https" {
+		return (&tls.Dialer{Config: s.tls}).DialContext(ctx, "tcp", s.address.Host)
 	}
-	return (&net.Dialer{}).DialContext(ctx, "tcp", s.request.Sidecar.Host)
+	return (&net.Dialer{}).DialContext(ctx, "tcp", s.address.Host)
 }
 
 // retryAfter returns the pause that an answer asks for: a number of seconds or a date. One too large to

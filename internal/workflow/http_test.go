@@ -129,6 +129,52 @@ func TestWhatAnAnswerToAnAskMeans(t *testing.T) {
 	}
 }
 
+func TestARedirectNamesWhereTo(t *testing.T) {
+	for _, status := range []int{301, 302, 307, 308} {
+		wire := fmt.Sprintf("HTTP/1.1 %d X\r\nLocation: https://other.example/v1.0\r\nContent-Length: 4\r\n\r\nmove", status)
+		want := fmt.Sprintf("(%d, Location: https://other.example/v1.0, move", status)
+		w := newWire(t, []behaviour{says(wire)}, nil)
+		o := w.run(nil)
+		assert.Equal(t, "cannot tell whether cbw_a exists "+want+"; asked http://"+w.listener.Addr().String()+"), refusing to start", o.Message())
+		w = newWire(t, onceLost, []behaviour{says(wire)})
+		o = w.run(nil)
+		assert.Equal(t, outcome.Rejected, o.Name)
+		assert.Contains(t, o.Message(), "the sidecar refused to start cbw_a "+want+"); asked http://"+w.listener.Addr().String()+"; ")
+	}
+	t.Run("and an answer that is none does not", func(t *testing.T) {
+		w := newWire(t, []behaviour{says("HTTP/1.1 403 X\r\nLocation: https://other.example\r\nContent-Length: 0\r\n\r\n")}, nil)
+		assert.NotContains(t, w.run(nil).Message(), "Location")
+	})
+	t.Run("a long one is only counted", func(t *testing.T) {
+		w := newWire(t, []behaviour{says("HTTP/1.1 301 X\r\nLocation: /" + strings.Repeat("x", 5000) + "\r\nContent-Length: 0\r\n\r\n")}, nil)
+		assert.Contains(t, w.run(nil).Message(), "(301, Location: a text of 5001 bytes, an empty body; asked ")
+	})
+}
+
+func TestAnAddressWithAnIPv6ZoneIsAsked(t *testing.T) {
+	listener := listen(t, "[::1]:0")
+	w := newWireOn(t, listener, onceLost, []behaviour{says(wireAccepted)}, nil)
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	require.NoError(t, err)
+	o := w.run(func(r *input.Request) { r.Sidecar.Host = "[::1%lo]:" + port })
+	assert.Equal(t, outcome.Started, o.Name, o.Message())
+	assert.Equal(t, 2, w.sent("\r\nHost: [::1]:"+port+"\r\n"), "the zone means nothing to the other side")
+}
+
+func TestARequestThatCantBeMadeIsAnErrorBeforeAnythingIsAsked(t *testing.T) {
+	w := newWire(t, nil, nil)
+	for name, change := range map[string]func(*input.Request){
+		"a host with a blank":    func(r *input.Request) { r.Sidecar.Host = "a b:1" },
+		"a host without a port":  func(r *input.Request) { r.Sidecar.Host = "h" },
+		"an ID that ends a path": func(r *input.Request) { r.InstanceID = "\x7f" },
+	} {
+		request := w.request("http")
+		change(&request)
+		_, err := workflow.NewHTTP(request, "test")
+		assert.Error(t, err, name)
+	}
+}
+
 func TestAnAnswerThatNobodyAskedForIsNone(t *testing.T) {
 	for status, body := range map[int]string{
 		404: `{"errorCode":"ERR_INSTANCE_ID_NOT_FOUND"}`, 200: `{"instanceID":"cbw_a","runtimeStatus":"RUNNING"}`,

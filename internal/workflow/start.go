@@ -20,7 +20,7 @@ func (d *decision) start(ctx context.Context, state State) outcome.Outcome {
 	case err != nil && ctx.Err() != nil:
 		return d.stopped(ctx)
 	case err != nil:
-		return d.about.Unstarted(err.Error())
+		return d.about.TurnedAway(err.Error())
 	}
 	defer func() { _ = starter.Close() }()
 
@@ -67,7 +67,7 @@ func (d *decision) lastCheck(ctx context.Context, state State, giveUp time.Time)
 		case old <= maxAge:
 			return nil
 		case round == maxRounds || unanswered != nil && unanswered.RetryAfter > 0: // by then it would be too old again
-			return new(d.about.Unstarted(tooOld(old, unanswered)))
+			return new(d.about.TurnedAway(tooOld(old, unanswered)))
 		}
 		d.log.Warn("the answer is too old to start on, asking once more", "age", old.Round(time.Millisecond))
 		unanswered = nil
@@ -76,7 +76,7 @@ func (d *decision) lastCheck(ctx context.Context, state State, giveUp time.Time)
 		if errors.As(err, &unanswered) {
 			continue
 		}
-		if end := d.judge(ctx, newer, err); end != nil {
+		if end := d.judge(ctx, newer, err, 0); end != nil {
 			return end
 		}
 		state = newer
@@ -106,7 +106,7 @@ func (d *decision) sent(ctx context.Context, err error) outcome.Outcome {
 	case err == nil:
 		return d.about.Started("")
 	case errors.As(err, &turnedAway):
-		return d.about.Unstarted(turnedAway.Why)
+		return d.about.TurnedAway(turnedAway.Why)
 	case errors.As(err, &refused):
 		return d.about.Rejected(refused.Answer)
 	}
