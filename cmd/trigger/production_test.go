@@ -108,7 +108,7 @@ func TestWhatItSaysOfItself(t *testing.T) {
 	f := newFake(t, nil)
 	f.Start()
 	assert.Equal(t, "started", start(t, f.URL, "s3cret").wait().Outcome)
-	require.Len(t, f.seen, 2)
+	require.GreaterOrEqual(t, len(f.seen), 2) // more if the machine is so slow that it asks again
 	for _, request := range f.seen {
 		assert.Equal(t, "dapr-workflow-trigger/v1.2.3-test", request.UserAgent())
 		assert.Equal(t, "s3cret", request.Header.Get("dapr-api-token"))
@@ -116,5 +116,5 @@ func TestWhatItSaysOfItself(t *testing.T) {
 		assert.True(t, request.Close)
 	}
 	assert.Equal(t, "no-cache", f.seen[0].Header.Get("Cache-Control"))
-	assert.Equal(t, []string{"application/json"}, f.seen[1].Header["Content-Type"])
+	assert.Equal(t, []string{"application/json"}, f.seen[len(f.seen)-1].Header["Content-Type"])
 }

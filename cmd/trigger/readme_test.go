@@ -58,7 +58,7 @@ func TestTheREADMEsCommandsRun(t *testing.T) {
 					}
 				}
 				if strings.Contains(command, "drop-response") {
-					assert.Contains(t, string(out), `asked 5 times, told to start 1 times`)
+					assert.Regexp(t, `asked [5-8] times, told to start 1 times`, string(out))
 				}
 			})
 		}
